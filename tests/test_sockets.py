@@ -73,32 +73,6 @@ def loopback(listening):
     return all(ipaddress.ip_address(address).is_loopback for _, address, _ in listening)
 
 
-@pytest.mark.parametrize(
-    ("address", "kind"),
-    [("127.0.0.1", "STREAM"), ("0.0.0.0", "DGRAM"), ("::1", "DGRAM"), ("::", "STREAM")],
-)
-def test_a_port_that_is_open_is_seen_in_a_child_too(address, kind):
-    work = (
-        "import socket, sys, time\n"
-        f"door = socket.socket(socket.AF_INET{'6' if ':' in address else ''}, socket.SOCK_{kind})\n"
-        f"door.bind(({address!r}, 0))\n"
-        f"{'door.listen()' if kind == 'STREAM' else ''}\n"
-        "print(door.getsockname()[1], flush=True)\n"
-        "time.sleep(600)"
-    )
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"
-    with subprocess.Popen(
-        [sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True
-    ) as process:
-        number = int(process.stdout.readline())
-        listening = ports(process.pid)
-        for child in psutil.Process(process.pid).children():
-            child.kill()
-    ((pid, found, port),) = listening
-    assert (found, port) == (address, number) and pid != process.pid
-    assert loopback(listening) == (address in ("127.0.0.1", "::1"))
-
-
 @pytest.fixture
 def batch(notebook_project):
     """Give a function that starts a batch of two notebooks; it gives its process and kernels."""

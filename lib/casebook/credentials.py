@@ -18,6 +18,8 @@ _SHORTEST = 8  # characters: a shorter value of a variable may be any word
 _SHORTEST_PASSWORD = 4
 # User and password end with the last @ before the host; a password may hold a slash, no port may.
 _LOGIN = re.compile(r"(:/{1,3})([^\s/?#:]*:(?!\d*[/?#])\S{0,200}|[^\s/?#]*)@")
+# Of a text that is an address: with blanks too.
+_LOGIN_OF_ADDRESS = re.compile(r"[\w.+:-]+?:/{1,3}([^/?#:]*:(?!\d*[/?#]).*|[^/?#]*)@", re.DOTALL)
 # The same without a scheme, as the whole of a text.
 _BARE_LOGIN = re.compile(r"[^\s/?#:@]+:[^\s/?#@]+@[\w.-]+(?::\d+)?(?:[/?#]\S*)?")
 _KEY_IN_QUERY = re.compile(
@@ -50,7 +52,8 @@ def holds_secret(value):
         value = [*value, *value.values()]
     if isinstance(value, list):
         return any(map(holds_secret, value))
-    return _without_logins(str(value)) != str(value)
+    text = str(value)
+    return bool(_LOGIN_OF_ADDRESS.match(text)) or _without_logins(text) != text
 
 
 def is_bare_login(value):

@@ -26,7 +26,6 @@ from casebook.stats.intervals import (
 from casebook.stats.samples import score_matrix
 from casebook.stats.tests import (
     bounds_of_difference,
-    holm,
     minimal_detectable_effect,
     sign_flips,
 )
@@ -366,7 +365,6 @@ def compare_systems(scores, *, clusters=None, margin=0.0, level=0.95, n_resample
     pairs = list(combinations(table, 2))
     options = {"level": level, "n_resamples": n_resamples, "seed": seed}
     tested = contrasts(table, pairs, clusters, margin=margin, **options)
-    tested["p_holm"] = holm(tested["p"])
     counts = count_units(table, pairs).set_axis(["wins", "ties", "losses"], axis=1)
     sizes = pair_sizes(table, pairs, 1 - level, clusters)
     systems = estimates(table, clusters, **options).drop(columns="control")

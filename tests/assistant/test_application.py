@@ -99,18 +99,6 @@ def test_the_log_is_read_by_chapter_and_gate_and_has_a_price(kitchen):
     assert counted["answer"].tolist() == ["1", "2", "3"] and counted["cost"].sum() == 0.75
 
 
-def test_the_same_command_asks_only_what_is_missing(kitchen, monkeypatch):
-    monkeypatch.setenv("OVEN", "cold")
-    with pytest.raises(BatchFailed, match=r"1 of 3 answers are missing: .*the oven is cold"):
-        ask("unsteady")
-    assert read_log("answers.jsonl")["no_answer"].notna().tolist() == [False, True, False]
-    monkeypatch.delenv("OVEN")
-    log = ask("unsteady")
-    assert set(log["question"]) == set(QUESTIONS) and log["no_answer"].isna().all()
-    with pytest.raises(InputError, match="was made with another model"):
-        ask("unsteady", system="other")
-
-
 def test_what_an_object_of_python_does_wrong_is_a_reason(kitchen, monkeypatch):
     monkeypatch.setenv("KITCHEN_API_KEY", "sk-app-secret-1")
     missing = "3 of 3 answers are missing: kitchen_app"

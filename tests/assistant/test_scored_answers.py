@@ -56,13 +56,6 @@ def test_a_score_keeps_its_name_apart_from_a_measure_of_ours(tmp_path):
     assert mean["n"] == 8 and np.isnan(mean["control"])
 
 
-def test_an_undefined_score_is_not_zero(tmp_path):
-    given = [None, None, 2, 1, 2, 1, 2, 1]
-    log = write_log(tmp_path / "a.jsonl", lambda _, number: {"recall": given[number]})
-    mean = levels(score_answers(log), [f"{SCORE}recall"], **ABOUT).iloc[0]
-    assert (mean["value"], mean["n"], mean["undefined"]) == (1.5, 6, 2)
-
-
 def test_whether_more_is_better_only_the_tool_knows(tmp_path):
     def fields(system, _):
         return {"hallucination": float(system == "good"), "score": 4}

@@ -89,18 +89,6 @@ def test_every_python_name_can_be_imported():
     assert len(names) > 10 and wrong == []
 
 
-FIELDS = {"section", "term", "aliases", "means", "here", "documented", "corrected", "trap"}
-OPTIONAL = {"in_code", "measured", "example"}
-
-
-def test_every_term_has_its_fields():
-    for name, row in ALL:
-        assert FIELDS <= set(row) <= FIELDS | OPTIONAL, (name, row["term"])
-        assert isinstance(row["aliases"], list), (name, row["term"])
-        measured = {"experiment", "datasets", "values", "says"}
-        assert set(row.get("measured", measured)) == measured, (name, row["term"])
-
-
 def test_every_sentence_of_an_example_has_its_numbers():
     examples = [(name, row) for name, row in ALL if "example" in row]
     assert examples

@@ -8,8 +8,6 @@ import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from casebook.book.chapters import answer_first
-
 FOLDED = {"tags": ["folded"]}
 
 
@@ -51,11 +49,3 @@ def test_a_tagged_section_is_a_closed_disclosure_under_its_heading(page):
     outside = page.select_one("section#answer").text + page.select_one("section#after").text
     assert "Visible words." in outside and "Words after it." in outside
     assert not page.select("section#after details.folded, section#answer details.folded")
-
-
-def test_what_comes_before_the_answer_is_folded():
-    texts = ["# Title", "## Settings", "## Data", "## Answer", "## More"]
-    book = new_notebook(cells=[new_markdown_cell(text) for text in texts])
-    answer_first(book)
-    tagged = [cell.source for cell in book.cells if "folded" in cell.metadata.get("tags", [])]
-    assert tagged == ["## Settings", "## Data"]

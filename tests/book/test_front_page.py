@@ -12,7 +12,7 @@ from toy_records import seal
 from casebook import paths
 from casebook.book.answers import MOST_ROWS, about, answers, questions
 from casebook.book.axis import effect_axis
-from casebook.book.front import masthead, web_address
+from casebook.book.front import masthead
 from casebook.book.results import read_chapters
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
@@ -146,22 +146,10 @@ def test_unlike_measures_never_share_an_axis(run):
     assert lane["style"] == "--value:81.2%;--low:62.5%;--high:100.0%"
 
 
-def test_a_run_in_which_nothing_can_be_measured_says_why(run):
-    run(headline("A?", topic="t", reason="no judgements", **MISSING), headline("B?", **MISSING))
-    rows = questions_of(answers(read_chapters("mine", [CELL])))
-    texts = [row.select_one(".meaning").text for row in rows]
-    assert texts == ["Not measured: no judgements.", "Not measured: nothing was compared."]
-    assert not rows[0].select(".mark")
-
-
 def test_the_first_sentence_says_what_was_asked_of_which_data_and_when(run):
     run(headline("A?", topic="t"), headline("B?", dataset="my_data"))
     text = about(read_chapters("mine", [CELL]))
     assert ": 2 questions answered on Smoke and my data" in text and "(completed 1 Jan" in text
-
-
-def test_a_book_without_an_answer_says_so():
-    assert about([]).endswith("0 questions answered.")
 
 
 def test_questions_beyond_the_first_are_named_below(run):
@@ -182,22 +170,6 @@ def test_the_masthead_says_date_version_citation_and_licence():
     )
     cite = page.select_one("details.cite")
     assert "The Casebook authors (2026). Casebook" in cite.p.text
-
-
-@pytest.mark.parametrize(
-    ("remote", "address"),
-    [
-        ("https://user:token@example.org/a/b.git", "https://example.org/a/b"),
-        ("git@example.org:a/b.git", "https://example.org/a/b"),
-        ("ssh://git@example.org:2222/a/b", "https://example.org/a/b"),
-        ("/srv/checkout.git", None),
-        ("../other.git", None),
-        ("file:///a.b/c", None),
-        ("", None),
-    ],
-)
-def test_a_remote_becomes_an_address_for_browsers_without_its_secrets(remote, address):
-    assert web_address(remote) == address
 
 
 # --- front page, chapter and tables hold the same verdict and number

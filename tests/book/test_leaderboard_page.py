@@ -2,9 +2,7 @@
 
 import base64
 import gzip
-import itertools
 import json
-import math
 import shutil
 
 import numpy as np
@@ -15,11 +13,9 @@ from casebook import paths
 from casebook.book.leaderboard import leaderboard_pages
 from casebook.book.results import read_chapters
 from casebook.errors import InputError
-from casebook.frames import contrasts
 from casebook.notebook import Chapter
 from casebook.paths import run_dir
 from casebook.scores import Scores
-from casebook.verdicts import OPPOSITE
 
 CELL = "retrieval_ablation-smoke"
 NAMES = {"bm25": "BM25", "own": "</script><b>Own"}
@@ -33,46 +29,6 @@ def scores(seed=0, n=40):
     frame["dense"] = (base + rng.normal(0.05, 0.1, n)).clip(0, 1)
     frame["own"] = (base + rng.normal(0.2, 0.1, n)).clip(0, 1)
     return frame, [f"c{k // 2}" for k in range(n)]
-
-
-def made_scores(frame, clusters, margin):
-    """Scores of the systems, which know their clusters."""
-    about = {"clusters": pd.Series(clusters, frame.index), "cluster": "groups"}
-    return Scores(frame, "nDCG@10", "smoke", margin=margin, **about)
-
-
-def test_all_pairs_stand_once_and_planned_ones_as_they_are():
-    frame, clusters = scores()
-    made = made_scores(frame, clusters, 0.01)
-    planned = made.contrasts([("own", "bm25")])
-    table = made.pairs(planned)
-    pairs = [frozenset(pair) for pair in zip(table["system"], table["against"], strict=True)]
-    assert sorted(map(sorted, pairs)) == sorted(map(list, itertools.combinations(frame, 2)))
-    of_family = {name: rows.reset_index(drop=True) for name, rows in table.groupby("family")}
-    assert list(of_family) == ["other", "planned"]
-    same = pd.testing.assert_frame_equal
-    same(of_family["planned"][list(planned)], planned)
-    others = [pair for pair in itertools.combinations(frame, 2) if set(pair) != {"own", "bm25"}]
-    other = contrasts(frame, others, clusters, margin=0.01)
-    same(of_family["other"][list(other)], other)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_pair_turned_round_is_what_the_other_direction_would_have_said(seed):
-    frame, clusters = scores(seed)
-    there = made_scores(frame, clusters, 0.02).pairs()
-    back = made_scores(frame[list(frame)[::-1]], clusters, 0.02).pairs()
-    back = back.set_index(["against", "system"])
-    for row in there.to_dict("records"):
-        other = back.loc[(row["system"], row["against"])]
-        for column, opposite in {"difference": "difference", "low": "high", "high": "low"}.items():
-            assert math.isclose(row[column], -other[opposite], abs_tol=1e-9)
-        assert row["verdict"] == OPPOSITE.get(other["verdict"], other["verdict"])
-        assert (row["better"], row["equal"], row["worse"]) == (
-            other["worse"],
-            other["equal"],
-            other["better"],
-        )
 
 
 @pytest.fixture

@@ -34,19 +34,6 @@ def test_the_answer_follows_the_question_and_settings_come_last():
     assert "runs the sections below first" in book.cells[settings + 1].source
 
 
-@pytest.mark.parametrize(
-    "sources",
-    [
-        ["# Title", "import", "## Answer", "answer()"],
-        ["# Title", "import", "## Settings", "run = 1"],
-        ["# Title", "answer()"],
-        [],
-    ],
-)
-def test_without_an_answer_to_move_the_order_stays(sources):
-    assert order(notebook(*sources)) == sources
-
-
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=str)
 def test_every_chapter_opens_with_question_answer_and_figure(path):
     book = nbformat.read(path, 4)

@@ -3,7 +3,6 @@
 import json
 import shlex
 import shutil
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -13,7 +12,7 @@ from casebook import paths
 from casebook.batch.grid import load_grid, select
 from casebook.batch.plan import stored_record
 from casebook.book import pages
-from casebook.book.chapters import command, for_readers, hashes
+from casebook.book.chapters import command, for_readers
 from casebook.book.results import read_chapters
 from casebook.data.cards import cards
 from casebook.paths import run_dir
@@ -91,15 +90,3 @@ def test_every_caveat_stands_in_the_chapter(results):
     assert (
         card.licence.name in text and "data_cards.md#smoke-contract-and-insurance-clauses" in text
     )
-
-
-def test_the_hash_of_data_covers_every_data_set_that_is_named():
-    def of(data):
-        labels = {"Inputs": {"data": data, "notebook": "n", "library": "l"}}
-        return hashes(SimpleNamespace(labels=labels))["data"]
-
-    assert of({}) is None
-    assert of({"dataset": "a" * 64}) == "a" * 12
-    both = of({"dataset": "a" * 64, "paraphrases": "b" * 64})
-    assert both not in {None, "a" * 12, "b" * 12}
-    assert both != of({"dataset": "a" * 64, "paraphrases": "c" * 64})

@@ -54,7 +54,7 @@ def page_of_figures(site, tmp_path_factory):
                 finding="The full pipeline gains 0.031 nDCG@10, and a random order of the same "
                 "documents nothing that can be told apart from zero.",
             ),
-            outputs.figure("levels", plots.values(ROWS, "nDCG@10", None), "Levels.", ROWS),
+            outputs.figure("levels", plots.values(ROWS, "nDCG@10"), "Levels.", ROWS),
             outputs.figure(
                 "scores",
                 plots.matrix(SCORES, "excess"),

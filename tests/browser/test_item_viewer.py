@@ -138,23 +138,6 @@ def test_hostile_texts_stay_texts(viewer, address):
     assert viewer.locator("img").count() == 0
 
 
-def test_what_is_chosen_stands_in_the_address(viewer, address):
-    viewer.goto(address)
-    viewer.get_by_label("Find").fill("water")
-    shows(viewer, "output", "1 of 3 claims")
-    viewer.get_by_label("Find").fill("")
-    viewer.get_by_label("Show", exact=True).select_option("wrong verdict")
-    viewer.get_by_label("Order", exact=True).select_option("lowest first")
-    assert listed(viewer) == ["q&2 #", "q3"]
-    viewer.get_by_label("but not").select_option("wrong verdict")
-    shows(viewer, "output", "1 of 3 claims")
-    viewer.reload()
-    assert listed(viewer) == ["q&2 #"]
-    viewer.goto(f"{address}&only=hops%3A+1&find=nothing")
-    shows(viewer, "output", "0 of 3 claims")
-    shows(viewer, ".problem", "No claim is like this.")
-
-
 def test_an_unknown_name_is_no_other_choice(viewer, address):
     problems = {
         "system=nobody": "This page has no system called “nobody”.",

@@ -71,12 +71,6 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
     assert (each["decision"], each["null"]) == ("worse", 0.8)
 
 
-def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
-    path = own_log(tmp_path / "a.jsonl", answer="The landlord looks after it.")
-    assert answers_to(path)[0]["decision"] == "no difference"
-
-
 def test_templates_have_no_headline(tmp_path, monkeypatch):
     """F1: the front page had answers of an assistant that there was not."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")

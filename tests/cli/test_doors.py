@@ -1,7 +1,6 @@
 """What every command refuses: to write where it reads, nothing, endless numbers."""
 
 import json
-import os
 
 import pytest
 from cases import failing
@@ -9,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.cli import main
-from casebook.errors import InputError
-from casebook.files import refuse_overwriting, write_text
 from casebook.paths import RESULTS
 from casebook.trec import write_run
 
@@ -32,18 +29,6 @@ def place(tmp_path, monkeypatch):
     (collection / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in corpus))
     (collection / "queries.jsonl").write_text('{"_id": "q", "text": "water"}\n')
     return tmp_path
-
-
-def test_an_output_is_never_an_input_by_whatever_path(tmp_path):
-    source = write_text(tmp_path / "in.json", "{}")
-    (tmp_path / "symlink").symlink_to(source)
-    os.link(source, tmp_path / "hardlink")
-    names = ("in.json", "symlink", "hardlink", "x/../in.json")
-    for name in names:
-        with pytest.raises(InputError, match="is read by this command"):
-            refuse_overwriting(tmp_path / name, None, source)
-    refuse_overwriting(tmp_path / "other.json", source)
-    refuse_overwriting(None, source)
 
 
 OVERWRITING = [

@@ -120,9 +120,3 @@ def test_control_characters_of_ids_are_shown_and_not_sent(casebook, place):
     code, out, err = casebook("evaluate", "qrels", "run", "--per-query")
     assert code == 0, err
     assert SEEN in out and harmless(out)
-
-
-def test_control_characters_in_errors_are_shown_and_one_line(casebook, place):
-    code, _, err = casebook("evaluate", f"no{ESCAPES}\nsuch\r", "run")
-    assert code == 1 and err.count("\n") == 1 and harmless(err)
-    assert f"no{SEEN}\\nsuch\\r" in err

@@ -14,42 +14,9 @@ from casebook.batch.parameters import (
     defaults,
     values_of,
 )
-from casebook.errors import InputError
-from casebook.parameters import needs
 from casebook.paths import NOTEBOOKS
 
-NUMBER = ["many", None, True, [2]]
-WHOLE = [*NUMBER, 2.5, 10_000_000_000]
-TEXT = [3, True, {"a": "b"}]
-# Part of an annotation to values that are wrong for it.
-WRONG = {
-    "Count": [*WHOLE, 0, -1],
-    "Seed": [*WHOLE, -1, 2**32],
-    "Resamples": [*WHOLE, 99, 1_000_001],
-    "Share": [*NUMBER, -0.1, 1.5, float("nan")],
-    "Margin": [*NUMBER, -0.01, 1, float("inf")],
-    "float": NUMBER,
-    "bool": [1, "maybe", None, [True], 0.0],
-    "str": TEXT,
-    "Path": TEXT,
-    "Names": ["bm25", 3, [], None, [3], {"a": "b"}],
-    "Literal": ["nope", 3, ["all"]],
-    "list[": ["bm25", 3, [None], {"a": "b"}],
-    "dict": ["a", 3, ["a"]],
-    "dict[": ["a", 3, ["a"], {"a": []}],
-}
 SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))
-
-
-def wrong_values(annotation):
-    """Values that no part of an annotation allows."""
-    if "list[" in annotation and " | list[" not in annotation:
-        return WRONG["list["]
-    if "dict[" in annotation:
-        return WRONG["dict["]
-    parts = [part.partition("[")[0] for part in annotation.split(" | ")]
-    values = next(WRONG[part] for part in parts if part in WRONG)
-    return [value for value in values if not (value is None and "None" in parts)]
 
 
 def test_every_parameter_has_a_type_that_its_default_and_the_grid_have():
@@ -61,23 +28,6 @@ def test_every_parameter_has_a_type_that_its_default_and_the_grid_have():
                 check_type(name, kinds[name], value)
     for cell in load_grid():
         check(cell.source, {"run": "r", "cell": "c", **cell.parameters})
-
-
-def test_a_value_of_a_wrong_type_is_one_line_that_names_parameter_and_value():
-    amiss = []
-    for source in SOURCES:
-        for name, annotation in annotations(source).items():
-            for value in wrong_values(annotation):
-                try:
-                    check(source, {name: value})
-                except InputError as error:
-                    line = str(error)
-                    if line.startswith(f"{name} should be ") and line.endswith(f"not {value!r}"):
-                        continue
-                    amiss.append((source.name, name, value, line))
-                else:
-                    amiss.append((source.name, name, value, "taken"))
-    assert amiss == []
 
 
 def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
@@ -123,21 +73,6 @@ def test_names_and_files_need_no_quotes(casebook, tmp_path, monkeypatch):
         "foreign": 2,
         "new": 3,
     }
-
-
-def test_what_has_no_effect_is_refused_where_it_is_used():
-    needs("log", "a.jsonl", columns={"a": "b"})
-    needs("log", None, columns={}, scores=None)
-    with pytest.raises(InputError, match="scores has no effect without log: give log too"):
-        needs("log", None, columns={}, scores=["a"])
-
-
-def test_what_a_terminal_would_obey_is_escaped(casebook):
-    """F62: what a user's value holds reaches no terminal as it is."""
-    for name in ("dataset", "modes", "titles", "nope"):
-        given = f'{name}="\\e[2J\\u202e\\n"'
-        line = casebook("run", "retrieval_ablation-smoke", "--dry-run", "-p", given)[2]
-        assert line.startswith("casebook: ") and line.strip().isprintable(), line
 
 
 @pytest.mark.slow

@@ -2,20 +2,12 @@
 user's own."""
 
 import json
-import re
 
 import pytest
 from cases import failing
 from planting import plant_cases
 
 from casebook.paths import ROOT
-from casebook.sensitivity.cases import CASE_KEYS
-from casebook.sensitivity.facts import (
-    CASE_OUTCOMES,
-    EVIDENCE_TYPES,
-    PARTY_TYPES,
-    from_dict,
-)
 
 PAGE = (ROOT / "book/methods/counterfactual_sensitivity.md").read_text(encoding="utf-8")
 OPTIONS = ("--mode", "bm25", "--resamples", "200")
@@ -82,13 +74,6 @@ def test_what_cases_lack_is_said_before_anything_is_searched(casebook, corpus, t
     assert lacking == {"Numerical", "PartyType"}
 
 
-def test_the_page_shows_a_case_that_is_read_and_all_values():
-    case = json.loads(re.search(r"```json\n(\{\n.*?\n\})\n```", PAGE, re.DOTALL)[1])
-    assert from_dict(case).parties.petitioner_type == "Policyholder"
-    for name in (*PARTY_TYPES, *EVIDENCE_TYPES, *CASE_OUTCOMES, *CASE_KEYS):
-        assert re.search(rf"\b{name}\b", PAGE), name
-
-
 # ---- explanations
 
 RECIPES = {
@@ -149,17 +134,6 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     foreign = [row[f"{ours}, foreign"] for row in report["explanations"]]
     control = rules[ours, "faithfulness"]["control"]
     assert control == pytest.approx(sum(foreign) / 3) != 2 / 3
-    rows.append(
-        {"id": "half", "explanation": "Beat eggs with sugar. Whales migrate.", "source": "cake.md"}
-    )
-    code, out, _ = casebook("explain", "score", written(tmp_path, *rows), "--sources", kitchen)
-    assert code == 0 and "foreign sources" in out and re.search(r"made up +0\.0+ ", out)
-    # After two means by each of three rules stand the numbers of the sentences below the threshold.
-    listed = {
-        name: re.search(rf"^ *{name}((?: +[\d.]+){{6}})(.*)$", out, re.MULTILINE)
-        for name in ("half", "two")
-    }
-    assert [listed["half"][2].strip(), listed["two"][2].strip()] == ["2", ""], out
 
 
 BAD = [

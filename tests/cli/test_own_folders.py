@@ -7,7 +7,6 @@ import sys
 
 import nbformat
 import pytest
-from cases import failing
 
 from casebook.batch.parameters import portable_parameters, resolved
 from casebook.paths import DATA, NOTEBOOKS
@@ -123,24 +122,6 @@ def test_records_name_the_project_and_no_folder_of_the_author(folders, monkeypat
     }
     assert resolved(given, source)["runs"] == [str(folders / "a" / "my.run")]
     assert given["runs"] == ["../my.run"]  # which the notebook gets
-
-
-NOWHERE = [
-    ("dataset=./none", "dataset './none': no such folder"),
-    ("dataset=a", "dataset 'a': no card of that name"),
-    ("dataset=smok", "did you mean 'smoke'?"),
-    ("dataset=./…", "or call it: NAME=…"),
-    ("dataset=a b=./a/contracts", "no such folder"),
-]
-
-
-def test_data_that_are_not_there_are_refused_before_a_kernel_starts(casebook, folders):
-    def check(parameter, message):
-        code, out, err = casebook("run", "query_length", "--run", "mine", "-p", parameter)
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert message in err
-
-    assert failing(check, NOWHERE) == []
 
 
 @pytest.mark.parametrize("variable", ["CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT"])

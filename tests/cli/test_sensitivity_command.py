@@ -37,41 +37,21 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def reports():
-    """What was grown once for all tests of this file."""
-    return {}
-
-
-@pytest.fixture
-def tree(run, case, folder, tmp_path, reports):
+def test_tree_of_a_fact_sheet_has_the_documented_fields(run, case, folder, tmp_path):
     path = tmp_path / "tree.json"
-    if not reports:
-        assert run("run", case, folder, "--mode", "bm25", "-o", path)[0] == 0
-        reports["tree"] = path.read_text(encoding="utf-8")
-    path.write_text(reports["tree"], encoding="utf-8")
-    return path
-
-
-def test_tree_of_a_fact_sheet_has_the_documented_fields(tree):
-    report = json.loads(tree.read_text(encoding="utf-8"))
+    assert run("run", case, folder, "--mode", "bm25", "-o", path)[0] == 0
+    report = json.loads(path.read_text(encoding="utf-8"))
     root, child = report["nodes"][:2]
     assert root["diff_vs_parent"] is None
     assert set(root["sensitivity_scores"]) == {"Section", "Numerical", "PartyType", "Evidence"}
-    assert set(child["diff_vs_parent"]) >= {
-        "dropped_cases",
-        "newly_appeared_cases",
-        "stable_cases",
-        "rank_displacements",
-        "mean_displacement",
-    }
-    assert child["fact_sheet_state"]["case_id"] == "t1"
+    diff = child["diff_vs_parent"]
+    lists = {"dropped_cases", "newly_appeared_cases", "stable_cases"}
+    assert set(diff) >= {*lists, "rank_displacements", "mean_displacement"}
+    assert child["fact_sheet_state"]["case_id"] == "t1" and child["counterfactual_summary"]
     results = child["retrieval_results"]
     assert [r["rank"] for r in results] == list(range(1, len(results) + 1))
-    assert child["counterfactual_summary"]
-    moved = child["diff_vs_parent"]["rank_displacements"].values()
-    mean = child["diff_vs_parent"]["mean_displacement"]
-    assert mean == pytest.approx(sum(moved) / len(moved))
+    moved = diff["rank_displacements"].values()
+    assert diff["mean_displacement"] == pytest.approx(sum(moved) / len(moved))
 
 
 def test_bad_input_is_one_clear_line(run, case):

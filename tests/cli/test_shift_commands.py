@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from beir_folders import write_beir
 from cases import failing
 
 from casebook import paths
@@ -105,22 +106,9 @@ def test_files_of_another_tenant_are_refused(casebook, trained, tmp_path):
     assert code == 1 and "belongs to tenant rival" in err
 
 
-@pytest.mark.data
-def test_documented_folder_layout(casebook, mirror):
-    """Five questions make three groups: one each to learn, to choose and to test."""
-    folder = mirror / "embeddingshift" / "samples" / "insurance"
-    code, out, _ = casebook("shift", "train", folder, "--json")
-    result = json.loads(out)["result"]
-    assert code == 0
-    assert result["WorkflowName"] == "mini-insurance-posneg"
-    assert result["Labels"]["SplitSizes"] == {"train": 3, "dev": 1, "test": 1}
-
-
 def test_training_of_other_data_is_refused(casebook, trained):
-    folder = trained["folder"]
-    code, _, err = casebook("shift", "run", "smoke_dev", "--training", folder)
-    assert code == 1
-    assert "was trained with another DatasetHash" in err
+    code, _, err = casebook("shift", "run", "smoke_dev", "--training", trained["folder"])
+    assert code == 1 and "was trained with another DatasetHash" in err
 
 
 BAD = [
@@ -129,18 +117,10 @@ BAD = [
     (["shift", "train", "smoke", "--hardneg-topk", "0", *FAST], "hardneg-topk"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "cannot be read"),
-    (
-        ["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"],
-        "--hardneg-topk has no effect",
-    ),
     (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
     (
         ["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"],
         "--gate-eps has no effect without --baseline",
-    ),
-    (
-        ["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"],
-        "--scale has no effect with --shift zero",
     ),
 ]
 
@@ -172,19 +152,17 @@ tenants/trial/<time>_evaluation_<RunId>/run_manifest.json
 
 @pytest.fixture
 def insurance(tmp_path):
-    """A folder in the document's layout, whose questions ask abroad and mean the policy at home."""
-    folder, questions = tmp_path / "insurance", []
-    (folder / "policies").mkdir(parents=True)
-    (folder / "queries").mkdir()
-    for word in ("fire", "theft", "storm", "flood", "glass", "frost", "hail", "smoke"):
+    """A folder whose questions ask abroad and mean the policy at home."""
+    words = ("fire", "theft", "storm", "flood", "glass", "frost", "hail", "smoke")
+    documents, questions, judged = [], [], []
+    for word in words:
         for place in ("home", "abroad"):
             text = f"This policy covers {word}, {place} only."
-            (folder / "policies" / f"{word}-{place}.txt").write_text(text)
+            documents.append({"_id": f"{word}-{place}", "text": text})
         for number, text in enumerate((f"Is {word} covered abroad?", f"cover for {word} abroad")):
-            question = {"id": f"{word}{number}", "text": text, "relevantDocId": f"{word}-home"}
-            questions.append(question)
-    (folder / "queries" / "queries.json").write_text(json.dumps(questions))
-    return folder
+            questions.append({"_id": f"{word}{number}", "text": text})
+            judged.append((f"{word}{number}", f"{word}-home", 1))
+    return write_beir(tmp_path / "insurance", documents, questions, {"test": judged})
 
 
 def test_files_and_metrics_are_those_of_the_document(casebook, insurance, tmp_path):

@@ -28,8 +28,8 @@ def golden(mirror):
     return mirror / "trec_eval"
 
 
+# The supported measures among those that a file holds, for each query and for all.
 def printed(path):
-    """The supported measures among those that a file holds, for each query and for all."""
     names = ["measure", "query", "value"]
     table = pd.read_csv(path, sep=r"\s+", header=None, names=names, dtype=str)
     table["measure"] = table["measure"].replace(

@@ -4,7 +4,6 @@ import json
 
 import pandas as pd
 import pytest
-from cases import failing
 
 from casebook.data import load
 from casebook.data.convert import convert
@@ -69,6 +68,9 @@ def test_further_columns_are_not_read_and_groups_are_named(write, tmp_path):
     path.write_text('{"id": 1, "doc_id": "x", "text": "One.", "year": 2020}')
     with pytest.raises(InputError, match="may each be the id: --columns corpus"):
         convert(tmp_path / "out", path)
+    with pytest.raises(InputError, match=r"'text' is no corpus\.ROLE"):
+        convert(tmp_path / "out", path, columns={"text": "x"})
+    assert not (tmp_path / "out").exists()
     reading = convert(tmp_path / "out", path, columns={"corpus.id": "id"})["corpus"]
     assert (tmp_path / "out" / "corpus.jsonl").read_text() == '{"_id":"1","text":"One."}\n'
     assert reading.unread == ["doc_id", "year"]
@@ -76,60 +78,6 @@ def test_further_columns_are_not_read_and_groups_are_named(write, tmp_path):
     columns = {"queries.group": "contract"}
     convert(tmp_path / "grouped", **write(queries=queries), columns=columns)
     assert load(tmp_path / "grouped").groups == {"1": "c1", "2": "c1"}
-
-
-CORPUS = {"corpus.csv": "id,text\nd1,x\n"}
-REFUSED = [
-    (
-        {"corpus.csv": "id,boddy\nd1,x\n"},
-        [],
-        "corpus.csv: has no text (text); it has id, boddy: type --columns corpus.text=boddy",
-    ),
-    ({"corpus.csv": "ID,text\nd1,x\n"}, [], "type --columns corpus.id=ID"),
-    ({"corpus.csv": "id,text\nd1,x\nd1,y\n"}, [], "corpus.csv:3: id 'd1' stands in an earlier row"),
-    ({"corpus.csv": "id,text\n,x\n"}, [], "corpus.csv:2: id (column 'id') is empty"),
-    ({"corpus.csv": "id,text\nd1, \n"}, [], "corpus.csv: has no row with a text"),
-    (CORPUS, ["--columns", "corpus.txt=x"], "'txt' is no role here: choose from id, text, title"),
-    (CORPUS, ["--columns", "text=x"], "'text' is no corpus.ROLE"),
-    (CORPUS, ["--columns", "corpus.title=no"], "has no 'no' for title"),
-    (CORPUS, ["--columns", "text"], "of the form TABLE.COLUMN=YOURS"),
-    (CORPUS, ["--queries", "none.csv"], "none.csv: cannot be read"),
-    (CORPUS, ["--queries", "folder"], "folder: is no table"),
-    (CORPUS, ["--corpus", "loop"], "loop"),
-    (
-        {"corpus.jsonl": '{"id": "a", "text": ["b"]}\n'},
-        ["--corpus", "corpus.jsonl"],
-        "corpus.jsonl:1: text is ['b']: say which part of it, as in --columns corpus.text=text.PART",
-    ),
-    (
-        {"corpus.csv": "id,text\nd1,x\n", "qrels.csv": "query-id,corpus-id\n1,d1\n"},
-        ["--queries", "corpus.csv", "--qrels", "dev=qrels.csv"],
-        "qrels.csv: has no value (grade, score, relevance, label)",
-    ),
-    (
-        {"corpus.csv": "id,text\nd1,x\n", "qrels.csv": "query-id,corpus-id,score\nd1,d1,yes\n"},
-        ["--queries", "corpus.csv", "--qrels", "qrels.csv"],
-        "'yes' is not a whole number",
-    ),
-]
-
-
-def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(
-    casebook, tmp_path_factory, monkeypatch
-):
-    def check(files, words, message):
-        folder = tmp_path_factory.mktemp("refused")
-        (folder / "folder").mkdir()
-        (folder / "loop").symlink_to("loop")
-        for name, text in files.items():
-            (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        monkeypatch.chdir(folder)
-        code, out, err = casebook("convert", "out", "--corpus", "corpus.csv", *words)
-        left = {path.name for path in folder.iterdir()} - files.keys()
-        assert (code, out, err.count("\n"), left) == (1, "", 1, {"folder", "loop"})
-        assert message in err
-
-    assert failing(check, REFUSED) == []
 
 
 def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tmp_path):

@@ -1,18 +1,12 @@
-"""BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect."""
-
-import json
-import runpy
+"""BEIR folders: sound ones, and every defect."""
 
 import pytest
 from beir_folders import write_beir
 from refusals import not_refused
 
-from casebook import paths
 from casebook.data import load
-from casebook.data.folders import load_folder, read_mini_insurance
+from casebook.data.folders import load_folder
 from casebook.errors import InputError
-
-WRITE = runpy.run_path(str(paths.DATA / "make" / "mini_insurance.py"))["write"]
 
 
 def test_sound_folder(toy):
@@ -93,39 +87,3 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
         load(incomplete)
     left_out = "4 judgements of queries without a text are left out"
     assert left_out in load(incomplete, max_missing=1).missing
-
-
-BOM = "\ufeff".encode()
-ROW = {"id": "q1", "text": "a fire?", "relevantDocId": "Policy-fire"}
-ROWS = [
-    ([ROW, {"id": "q2", "text": "x", "relevantDocId": "theft"}], ":2: policy 'theft' has no file"),
-    ([{"id": "q2", "text": "x"}], "has no document .relevantDocId."),
-    ([ROW, ROW], "query_id 'q1' occurs more than once"),
-    ([ROW | {"text": [3]}], ":1: text is"),
-]
-
-
-def test_a_folder_of_policies_is_read_and_its_defects_are_named(tmp_path):
-    (tmp_path / "policies").mkdir()
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "policies" / "policy-fire.txt").write_bytes(BOM + b"Fire.\r\nSmoke.\n")
-
-    def read(rows):
-        path = tmp_path / "queries" / "queries.json"
-        path.write_bytes(BOM + json.dumps(rows).encode())
-        return read_mini_insurance(tmp_path)
-
-    assert read([ROW]).qrels == {"q1": {"policy-fire": 1}}
-    assert read([ROW]).documents["text"].tolist() == ["Fire.\nSmoke.\n"]
-    assert not_refused(read, ROWS) == []
-
-
-def test_what_the_script_writes_reads_back(tmp_path):
-    insurance = load("insurance")
-    WRITE(insurance, tmp_path)
-    back = load(tmp_path)
-    texts = insurance.documents.set_index("doc_id")["text"]
-    assert back.documents.set_index("doc_id")["text"].to_dict() == texts.to_dict()
-    for query, (document,) in back.qrels.items():
-        grades = insurance.qrels[query]
-        assert grades[document] == max(grades.values())

@@ -1,22 +1,10 @@
 """Names of datasets, folders of the user, and checks."""
 
-import subprocess
-import sys
-
 import pytest
 from refusals import not_refused
 
 from casebook.data import load, registry, sources
 from casebook.errors import InputError
-
-
-def test_importing_the_package_loads_no_loader():
-    code = (
-        "import sys, casebook.data; heavy = {'torch', 'pooch', 'scipy'}; "
-        "sys.exit(str(heavy & set(sys.modules) or '') or 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_name_may_carry_a_split():

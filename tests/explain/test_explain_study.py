@@ -12,7 +12,6 @@ from casebook.explain.defects import (
     DEFECTS,
     DETECTORS,
     FAITHFULNESS,
-    contrasts,
     corrupt,
     detection,
     detector_scores,
@@ -22,7 +21,6 @@ from casebook.explain.defects import (
 )
 from casebook.explain.study import Explained, explain_dataset
 from casebook.measures.faithfulness import inverse_frequency
-from casebook.measures.quotations import quote_states
 
 SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
@@ -42,13 +40,6 @@ def explained():
 @pytest.fixture(scope="module")
 def copies(explained):
     return explanation_copies(explained)
-
-
-def test_templates_quote_their_own_source(explained):
-    assert len(explained.explanations) == 34 and not explained.left_out
-    for key, text in explained.explanations.items():
-        own = explained.sources[explained.source_of[key]]
-        assert [state for _, state in quote_states(text, [own])] == ["verbatim"]
 
 
 def test_each_detector_sees_its_defect():
@@ -99,12 +90,6 @@ def test_what_cannot_be_explained_says_why():
             explain_dataset(dataset, limit=limit)
     with pytest.raises(InputError, match="explanations: 'nope': choose from template, gold"):
         explain_dataset(data, "nope")
-
-
-def test_sentences_of_the_explainer_are_explanations_too():
-    made = explain_dataset(load("planted"), "explainer", limit=10)
-    assert made.name == "planted.corrected_explainer" and len(made.explanations) == 10
-    assert all(text.startswith(("Both", "The ", "Terms")) for text in made.explanations.values())
 
 
 SPOILT = [
@@ -179,22 +164,6 @@ def blind(i):
 
 def seeing(i):
     return (0.9, 0.1) if i % 6 else (0.5, 0.5)
-
-
-def test_both_sides_are_told_on_the_same_copies():
-    """Where COUNTERCASE's measure is better, the row says so as it does where ours is."""
-    explained, copies = made({"corrected faithfulness": seeing, "code faithfulness": blind})
-    rows = contrasts(lower_scores(explained, copies), "corrected faithfulness")
-    ours = rows.set_index(["system", "against"]).loc[FAITHFULNESS[0], "code faithfulness"]
-    assert (ours["verdict"], ours["level"], ours["baseline"]) == ("better", 20 / 24, 0)
-    assert len(set(rows["comparisons"])) == 1 and rows["comparisons"].iloc[0] == len(rows)
-    explained, copies = made({"corrected faithfulness": blind, "code faithfulness": seeing})
-    rows = contrasts(lower_scores(explained, copies), "corrected faithfulness")
-    first = rows.iloc[0]  # the one of COUNTERCASE's that notices most
-    assert (first["against"], first["verdict"]) == ("code faithfulness", "worse")
-    assert first["difference"] == pytest.approx(-ours["difference"])
-    both = rows.set_index(["system", "against"]).loc[FAITHFULNESS[0], "documented faithfulness"]
-    assert both["verdict"] == "no difference" and np.isnan(both["low"])
 
 
 def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():

@@ -36,11 +36,6 @@ def kinds(explanation):
     return [sentence.kind for sentence in explanation.sentences]
 
 
-def test_a_substring_is_no_party_and_nothing_shared_is_said():
-    for text in ("He made a statement about minority.", "Green apples ripen."):
-        assert kinds(explain_result(SHEET, passage(text), WEIGHTS)) == ["nothing"]
-
-
 def test_sentences_come_in_order_and_are_two_at_most():
     text = passage("STATE OF BIHAR v. RAM LAL\nAn FIR was lodged under s. 302 IPC over Rs 5,000.")
     found = explain_result(SHEET, text, WEIGHTS)

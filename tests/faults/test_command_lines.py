@@ -18,7 +18,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import openpyxl
 import pytest
 import typer
 
@@ -27,7 +26,10 @@ from casebook.paths import ROOT
 from casebook.runs.promotions import HEAD, LOG
 
 LINES = 1000
+DIED = '{"code": null, "out": "", "err": "", "problem": "the process died", "elsewhere": []}'
 LIBRARY = str(ROOT / "lib")
+CONTROL = set("\x1b\x07\x9b\u202e\u2066\r\x00")
+LOGS = {Path(LOG).parts[0], Path(HEAD).parts[0]}
 CODES = {0, 1, 2, 3, 4, 5, 130}
 RUN = "smoke/runs/retrieval_ablation-smoke"
 MEASURE = "smoke.dense_chunked.ndcg@10"  # of one chapter only
@@ -113,44 +115,37 @@ def write_inputs(folder):
         (folder / name).write_text(text)
 
 
+PACKED = gzip.compress(lines_of({"id": n} for n in range(500)).encode(), mtime=0)
+ESCAPES = {"_id": "\x1b[2J\u202e", "id": "\x9b1m", "text": "\x07", "claim": "\x1b]0;x\x07"}
+NASTY = {
+    "empty": b"",
+    "wrong.json": b"{,",
+    "deep.json": b"[" * 100_000,
+    "null.json": b"null",
+    "numbers.json": b"[1, 2, NaN, 1e999]",
+    "twice.json": b'{"a": 1, "a": 2}',
+    "bomb.yml": b"a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
+    "recursive.yml": b"a: &a [*a]\n",
+    "tagged.yml": b"a: !!python/object/apply:os.system [touch harmed]\n",
+    "escapes.jsonl": json.dumps(ESCAPES).encode(),
+    "control.csv": "id,label\n\x1b[31m,\u202eSUPPORTED\n".encode(),
+    "bytes.jsonl": bytes(range(1, 256)),
+    "cut.jsonl.gz": PACKED[: len(PACKED) // 2],
+    "cut.run.gz": PACKED[: len(PACKED) // 2],
+    "damaged.xlsx": b"PK\x03\x04 and no more",
+}
+
+
 def write_nasty(folder):
     """Paths that no reader should take."""
+    for name, data in NASTY.items():
+        (folder / name).write_bytes(data)
     (folder / "empty_folder").mkdir()
-    (folder / "empty").write_text("")
-    (folder / "loop").symlink_to("loop")
     (folder / "circle").mkdir()
-    (folder / "circle" / "again").symlink_to("..", target_is_directory=True)
-    (folder / "dangling.json").symlink_to("nowhere.json")
-    os.mkfifo(folder / "pipe")
-    os.mkfifo(folder / "pipe.jsonl")
-    texts = {
-        "wrong.json": "{,",
-        "deep.json": "[" * 100_000,
-        "null.json": "null",
-        "numbers.json": "[1, 2, NaN, 1e999]",
-        "twice.json": '{"a": 1, "a": 2}',
-        "bomb.yml": "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
-        "recursive.yml": "a: &a [*a]\n",
-        "tagged.yml": "a: !!python/object/apply:os.system [touch harmed]\n",
-        "escapes.jsonl": json.dumps(
-            {"_id": "\x1b[2J\u202e", "id": "\x9b1m", "text": "\x07", "claim": "\x1b]0;x\x07"}
-        ),
-        "control.csv": "id,label\n\x1b[31m,\u202eSUPPORTED\n",
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-    (folder / "bytes.jsonl").write_bytes(bytes(range(1, 256)))
-    packed = gzip.compress(lines_of({"id": n} for n in range(500)).encode(), mtime=0)
-    (folder / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    (folder / "cut.run.gz").write_bytes(packed[: len(packed) // 2])
-    book = openpyxl.Workbook()
-    book.active.append(["item", "A", "B"])
-    book.save(folder / "damaged.xlsx")
-    (folder / "damaged.xlsx").write_bytes((folder / "damaged.xlsx").read_bytes()[:-300])
-    (folder / "sealed.jsonl").write_text("{}")
-    (folder / "sealed.jsonl").chmod(0)
-    (folder / "closed").mkdir(mode=0o500)
-    return sorted(path.name for path in folder.iterdir())
+    for name, place in {"loop": "loop", "circle/again": "..", "dangling.json": "nowhere"}.items():
+        (folder / name).symlink_to(place)
+    for name in ("pipe", "pipe.jsonl"):
+        os.mkfifo(folder / name)
 
 
 NUMBERS = [
@@ -222,29 +217,16 @@ VALID = [
     "sensitivity evaluate cases.jsonl --corpus docs --mode bm25 --k 2 --resamples 100",
     "explain score explained.jsonl --resamples 100",
 ]
-ALWAYS = {
-    "run": ["--dry-run"],
-    "runs matrix": ["--dry"],
-}  # they would work for long
+ALWAYS = {"run": ["--dry-run"], "runs matrix": ["--dry"]}  # they would work for long
 OUTPUTS = {"out", "folder", "url"}  # parameters that name what is written
 OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no test
 # Values of these come from a list: no text of ours may be taken.
 CHOICES = {
-    "mode", "encoder", "level", "form", "weights", "budget", "gate", "stance", "decomposition", "by", "rounding",
+    "mode", "encoder", "form", "weights", "budget", "gate", "stance", "decomposition", "by", "rounding",
     "nei", "conflict", "off_label", "decision", "shift", "formats", "embedder", "validator", "extractor",
     "judge", "filters",
 }  # fmt: skip
-READ = {
-    "grid",
-    "log",
-    "rules",
-    "ratings",
-    "baseline",
-    "spec",
-    "segments",
-    "explanations",
-    "tree",
-}
+READ = {"grid", "log", "rules", "ratings", "baseline", "spec", "segments", "explanations", "tree"}
 
 
 def leaves(command, words=()):
@@ -263,53 +245,39 @@ class Line:
 
     def __init__(self, text, new):
         words = text.format(new=new).split()
-        self.name = next(name for size in (2, 1) if (name := " ".join(words[:size])) in COMMANDS)
-        self.command = COMMANDS[self.name]
-        self.options, self.places, self.changed = [], [], {}
-        rest = words[len(self.name.split()) :]
-        named = [option for option in self.command.params if option.param_type_name == "option"]
-        flags = {
-            flag: option for option in named for flag in (*option.opts, *option.secondary_opts)
-        }
-        while rest:
-            word = rest.pop(0)
-            if word in flags:
-                value = None if flags[word].is_flag else rest.pop(0)
+        names = [" ".join(words[:size]) for size in (2, 1)]
+        self.name = next(name for name in names if name in COMMANDS)
+        self.params = COMMANDS[self.name].params
+        self.changed = {}
+        self.places = []
+        self.options = [(None, flag, None) for flag in ALWAYS.get(self.name, [])]
+        flags = {flag: option for option in self.params for flag in option.opts}
+        rest = iter(words[len(self.name.split()) :])
+        for word in rest:
+            if word.startswith("-"):
+                value = None if flags[word].is_flag else next(rest)
                 self.options.append((flags[word].name, word, value))
             else:
                 self.places.append(word)
-        if self.name in ALWAYS:
-            self.options.append((None, ALWAYS[self.name][0], None))
 
     def harm(self, chance, nasty):
         """Replace one to three values."""
-        arguments = [
-            option for option in self.command.params if option.param_type_name == "argument"
-        ]
-        for option in chance.sample(
-            self.command.params, min(len(self.command.params), chance.choice([1, 1, 1, 2, 3]))
-        ):
-            value = nasty(option)
-            self.changed[option.name] = value
-            if option in arguments:
-                place = arguments.index(option)
+        arguments = [param for param in self.params if param.param_type_name == "argument"]
+        for param in chance.sample(self.params, min(len(self.params), chance.choice([1, 1, 2, 3]))):
+            value = nasty(param)
+            self.changed[param.name] = value
+            if param in arguments:
+                place = arguments.index(param)
                 self.places[place : place + 1] = [value]
-                continue
-            self.options = [found for found in self.options if found[0] != option.name]
-            flag = chance.choice([*option.opts, *option.secondary_opts])
-            is_flag = getattr(option, "is_flag", False)
-            self.options.append(
-                (option.name, flag, None if is_flag and chance.random() < 0.9 else value)
-            )
-
-    def writes(self, name):
-        """Whether it names a file as its output, and nowhere else."""
-        values = [value for _, _, value in self.options] + self.places
-        return values.count(name) == 1 and name in [self.changed.get(output) for output in OUTPUTS]
+            else:
+                value = None if getattr(param, "is_flag", False) else value
+                flag = chance.choice([*param.opts, *param.secondary_opts])
+                self.options = [option for option in self.options if option[0] != param.name]
+                self.options.append((param.name, flag, value))
 
     def words(self, chance):
-        """The line as words; some values stand behind an equals sign."""
-        found = list(self.places)
+        """The line as words; some values are behind an equals sign."""
+        found = [*self.name.split(), *self.places]
         for _, flag, value in self.options:
             if value is None:
                 found.append(flag)
@@ -317,58 +285,39 @@ class Line:
                 found.append(f"{flag}={value}")
             else:
                 found += [flag, value]
-        return [*self.name.split(), *found]
+        return found
 
 
 class Driver:
     """A process that runs command lines in a folder; one that is stuck is replaced."""
 
     def __init__(self, folder):
-        self.folder, self.process = folder, None
+        self.folder = folder
+        self.process = None
 
     def run(self, words):
-        if self.process is None or self.process.poll() is not None:
-            self.process = self._started()
+        if self.process is None:
+            command = [sys.executable, str(Path(__file__).with_name("driver.py")), str(self.folder)]
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            place = self.folder / "in"
+            self.process = subprocess.Popen(command, env=self.environment(), cwd=place, **pipes)
         self.process.stdin.write(json.dumps(words) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
             self.close()
-            return {
-                "code": None,
-                "out": "",
-                "err": "",
-                "problem": "the process died",
-                "elsewhere": [],
-            }
-        return json.loads(answer)
+        return json.loads(answer or DIED)
 
     def environment(self):
         """Folders of the scratch project, and no way to other machines."""
-        folders = {
-            name: str(self.folder / "temporary") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR")
-        }
-        places = {"CASEBOOK_PROJECT": "project", "CASEBOOK_ROOT": "root", "CASEBOOK_CACHE": "cache"}
-        folders |= {name: str(self.folder / place) for name, place in places.items()}
+        places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR"), "temporary")
+        places |= {"CASEBOOK_PROJECT": "project", "CASEBOOK_ROOT": "root"}
+        places["CASEBOOK_CACHE"] = "cache"
+        folders = {name: str(self.folder / place) for name, place in places.items()}
         left_out = ("CASEBOOK_DATA_MIRROR", "CASEBOOK_LLM_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
         usual = {name: value for name, value in os.environ.items() if name not in left_out}
-        quiet = {
-            "HF_HUB_OFFLINE": "1",
-            "PIP_NO_INDEX": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": LIBRARY,
-        }
-        return usual | folders | quiet
-
-    def _started(self):
-        return subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("driver.py")), str(self.folder)],
-            env=self.environment(),
-            cwd=self.folder / "in",
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        quiet = dict.fromkeys(("HF_HUB_OFFLINE", "PIP_NO_INDEX", "PYTHONDONTWRITEBYTECODE"), "1")
+        return usual | folders | quiet | {"PYTHONPATH": LIBRARY}
 
     def close(self):
         if self.process is not None:
@@ -414,7 +363,6 @@ def scratch(tmp_path_factory, copy_project, smoke_run):
     write_nasty(inputs)
     yield folder, driver
     driver.close()
-    (inputs / "closed").chmod(0o700)
 
 
 def drawn(seed, inputs):
@@ -445,57 +393,50 @@ NUMERIC = {
 }  # fmt: skip
 
 
-def out_of_range(option, value):
-    low, high = (getattr(option.type_descriptor, end, None) for end in ("min", "max"))
-    number = float(value)
-    return (low is not None and number < low) or (high is not None and number > high)
-
-
-def is_bad_number(value):
+def is_bad_number(option, text):
     try:
-        number = float(value)
+        number = float(text)
     except ValueError:
         return True
-    return not math.isfinite(number)
+    low, high = (getattr(option.type_descriptor, end, None) for end in ("min", "max"))
+    too_low = low is not None and number < low
+    too_high = high is not None and number > high
+    return not math.isfinite(number) or too_low or too_high
 
 
 def faults_of(line, words, done, folder):
     """What a command line may not do, of what it did."""
     if done["problem"]:
-        yield "hang" if done["problem"].startswith("hangs") else "traceback"
+        yield done["problem"]
         return
-    code, out, err = done["code"], done["out"], done["err"]
+    code = done["code"]
     if code not in CODES:
         yield f"undocumented exit code {code}"
     if done["elsewhere"]:
         yield f"written elsewhere: {done['elsewhere'][:3]}"
-    told = err.splitlines()
+    told = done["err"].splitlines()
     errors = [text for text in told if text.startswith("casebook: ")]
     if code and (len(errors) != 1 or told[-1:] != errors):
         yield "not one line of error"
-    if any("Traceback" in text or "Warning:" in text for text in told):
+    if "Traceback" in done["err"] or "Warning:" in done["err"]:
         yield "a traceback or a warning of Python on standard error"
-    if (
-        any(char in text for text in (out, err) for char in "\x1b\x07\x9b\u202e\u2066\r\x00")
-        and "corpus" not in words
-    ):
+    if "corpus" not in words and CONTROL & {*done["out"], *done["err"]}:
         yield "control characters"
-    if code != 0:
-        return
-    for name, value in line.changed.items():
-        option = next(option for option in line.command.params if option.name == name)
-        if getattr(option, "is_flag", False) or value is None:
+    if code == 0:
+        yield from accepted(line, folder)
+
+
+def accepted(line, folder):
+    """What a command line that ended well must not have taken."""
+    for option in line.params:
+        value = line.changed.get(option.name)
+        if value is None or getattr(option, "is_flag", False):
             continue
-        if (
-            name in NUMERIC
-            and name != "level"
-            and (is_bad_number(value) or out_of_range(option, value))
-        ):
-            yield f"{name} accepted {value[:40]!r}"
-        if name in CHOICES and name != "level" and value in TEXTS:
-            yield f"{name} accepted {value[:40]!r}"
-        if name in READ and value not in ("", None) and not (folder / "in" / value[:200]).exists():
-            yield f"{name} accepted {value[:40]!r}, which is not there"
+        is_bad = option.name in NUMERIC and is_bad_number(option, value)
+        is_unknown = option.name in CHOICES and value in TEXTS
+        is_absent = option.name in READ and value and not (folder / "in" / value[:200]).exists()
+        if is_bad or is_unknown or is_absent:
+            yield f"{option.name} accepted {value[:40]!r}"
 
 
 def checked(line, words, folder, driver, pristine, backup):
@@ -503,42 +444,28 @@ def checked(line, words, folder, driver, pristine, backup):
     done = driver.run(words)
     faults = list(faults_of(line, words, done, folder))
     after = content(folder / "in", folder / "root")
+    outputs = {line.changed.get(name) for name in OUTPUTS}
     for path in pristine.keys() | after.keys():
-        if pristine.get(path) == after.get(path):
+        if path not in pristine or pristine[path] == after.get(path) or path.is_dir():
             continue
-        if path in pristine:
-            if path.parent == folder / "in" and line.writes(path.name):
-                continue
-            log = {Path(LOG).parts[0], Path(HEAD).parts[0]} & {*path.parts} and line.name in (
-                "runs promote",
-                "runs rollback",
-                "runs decide",
-            )
-            if not log and not path.is_dir():
-                faults.append(f"changed: {path.relative_to(folder)}")
+        is_output = path.parent == folder / "in" and path.name in outputs
+        is_log = LOGS & {*path.parts} and line.name.startswith("runs ")
+        if not is_output and not is_log:
+            faults.append(f"changed: {path.relative_to(folder)}")
     if after != pristine:
-        restore(folder, backup)
+        for name in ("in", "root"):
+            shutil.rmtree(folder / name)
+            copy_of(backup / name, folder / name)
     return done, faults
 
 
-def restore(folder, backup):
-    """Give inputs and results as they were."""
-    for name in ("in", "root"):
-        shutil.rmtree(folder / name)
-        shutil.copytree(backup / name, folder / name, symlinks=True, copy_function=copied)
-    driver_pipes(folder / "in")
+def copy_of(source, target):
+    """Copy a folder with its links and pipes."""
 
+    def copied(file, place):
+        return os.mkfifo(place) if Path(file).is_fifo() else shutil.copy2(file, place)
 
-def copied(source, target):
-    if Path(source).is_fifo():
-        return target
-    return shutil.copy2(source, target)
-
-
-def driver_pipes(inputs):
-    for name in ("pipe", "pipe.jsonl"):
-        if not (inputs / name).exists():
-            os.mkfifo(inputs / name)
+    shutil.copytree(source, target, symlinks=True, copy_function=copied)
 
 
 @pytest.fixture(scope="module")
@@ -547,46 +474,39 @@ def pristine(scratch, tmp_path_factory):
     folder, _ = scratch
     backup = tmp_path_factory.mktemp("backup")
     for name in ("in", "root"):
-        shutil.copytree(folder / name, backup / name, symlinks=True, copy_function=copied)
+        copy_of(folder / name, backup / name)
     return content(folder / "in", folder / "root"), backup
 
 
-REFUSED = {
-    "report",
-    "build",
-    "data pull",
-    "runs rollback",
-    "answer",
-}  # valid, but for a name or a server that there is not
+# Valid, but for a name or a server that there is not.
+REFUSED = {"report", "build", "data pull", "runs rollback", "answer"}
 
 
 def test_every_command_has_a_valid_line(scratch, pristine):
     """Else the lines below would all end at the first door."""
     folder, driver = scratch
     assert {Line(text, "new").name for text in VALID} == {*COMMANDS}
+    wrong = []
     for text in VALID:
         line = Line(text, "made")
         done, faults = checked(line, line.words(random.Random(0)), folder, driver, *pristine)
-        assert not faults and (done["code"] in {0, 3, 4} or line.name in REFUSED), (
-            text,
-            done,
-            faults,
-        )
+        if faults or (done["code"] not in {0, 3, 4} and line.name not in REFUSED):
+            wrong.append((text, done, faults))
+    assert wrong == []
 
 
 def test_no_command_line_does_harm(scratch, pristine, count):
     folder, driver = scratch
     lines = drawn(24, folder / "in")
-    found, codes = [], Counter()
+    found = []
+    codes = Counter()
     for line, words in itertools.islice(lines, LINES):
         done, faults = checked(line, words, folder, driver, *pristine)
         codes[done["code"]] += 1
         count("hostile command line")
-        found += [
-            (fault, [word[:60] for word in words], done["err"][-300:], done["problem"])
-            for fault in faults
-        ]
+        for fault in faults:
+            found.append((fault, [word[:60] for word in words], done["err"][-300:]))
     assert not found, f"{len(found)} faults, such as {found[:5]}"
-    assert codes[0] > LINES / 10 and codes[1] > LINES / 2, (
-        codes
-    )  # neither all refused, nor all taken
+    # Neither all are refused, nor all taken.
+    assert codes[0] > LINES / 10, codes
+    assert codes[1] > LINES / 2, codes

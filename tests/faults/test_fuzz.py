@@ -4,7 +4,6 @@ import json
 import random
 import shutil
 import signal
-import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -24,7 +23,6 @@ from casebook.readers import read_yaml
 from casebook.runs.promotions import LOG, read_promotions
 from casebook.runs.record import read_per_query, read_record
 from casebook.sensitivity.cases import read_cases
-from casebook.sheets import read_book
 from casebook.shift.segments import read_segments
 from casebook.trec import read_qrels, read_run
 
@@ -133,6 +131,17 @@ def records_of(lines):
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
+def collection(name):
+    def make(folder):
+        return Path(shutil.copytree(DATA / "smoke", folder / "toy"), name)
+
+    return make
+
+
+def load_collection(path):
+    return load_folder(path.parent, "test")
+
+
 CLAIM = {"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}
 TREC_RUN = "".join(f"q{n % 3} Q0 d{n} {n} {9 - n}.5 tag\n" for n in range(9))
 RATED = "item,rater,rating\n" + "".join(f"i{n % 5},r{n // 5},{n % 3}\n" for n in range(10))
@@ -179,6 +188,8 @@ READERS = {
     "ratings": (text_seed("ratings.csv", RATED), read_ratings),
     "form, CSV": (form_csv, read_forms),
     "form, workbook bytes": (form, read_forms),
+    "BEIR documents": (collection("corpus.jsonl"), load_collection),
+    "BEIR questions": (collection("queries.jsonl"), load_collection),
 }
 
 
@@ -191,30 +202,3 @@ def test_a_damaged_file_is_one_clear_line(name, tmp_path, count):
         seed.write_bytes(mutant(data, chance))
         survives(read, seed)
         count(f"damaged file: {name}")
-
-
-def test_damaged_members_of_a_workbook(tmp_path, count):
-    path, chance = form(tmp_path), random.Random("members")
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    for _ in range(MUTANTS):
-        name = chance.choice(sorted(members))
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for other, data in members.items():
-                archive.writestr(other, mutant(data, chance) if other == name else data)
-        survives(read_book, path)
-        survives(read_forms, path)
-        count("damaged file: member of a workbook", 2)
-
-
-def test_damaged_collections(tmp_path, count):
-    folder, chance = tmp_path / "toy", random.Random("beir")
-    shutil.copytree(DATA / "smoke", folder)
-    files = [p for p in sorted(folder.rglob("*")) if p.suffix in (".jsonl", ".tsv")]
-    whole = {path: path.read_bytes() for path in files}
-    for _ in range(MUTANTS):
-        path = chance.choice(files)
-        path.write_bytes(mutant(whole[path], chance))
-        survives(lambda place: load_folder(place, "test"), folder)
-        path.write_bytes(whole[path])
-        count("damaged file: BEIR collection")

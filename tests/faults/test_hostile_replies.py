@@ -7,19 +7,17 @@ import math
 import re
 import time
 from collections import Counter
-from typing import Literal
 
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
 from serving import completion, replying, response
 
 from casebook.assistant.answer import reply_columns
 from casebook.assistant.log import read_log
 from casebook.cli import main
-from casebook.models.language import Endpoint, NoAnswer
+from casebook.models.language import NoAnswer
 
 pytest.importorskip("openai")  # here, so that no limit of time includes it
 QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
@@ -27,7 +25,8 @@ WELL = response(completion())
 SECONDS = 1.0  # limit of one answer
 SLOWEST = 6.0  # for one such question and two others
 COUNTED = "hostile reply of a language model"
-COUNTED_APPLICATION = "hostile reply of an application"
+EVERY = list(HealthCheck)
+FIXED = settings(derandomize=True, database=None, suppress_health_check=EVERY, deadline=None)
 
 
 @pytest.fixture
@@ -37,23 +36,11 @@ def kitchen(tmp_path, monkeypatch):
     return tmp_path
 
 
-def answer(url, *more):
+def answer(url):
     """Run the command and give its exit code."""
-    words = [
-        "answer",
-        "questions.txt",
-        "--model",
-        "m",
-        "--out",
-        "answers.jsonl",
-        "--url",
-        url,
-        "--retries",
-        "0",
-    ]
-    words += ["--timeout", str(SECONDS), "--price-in", "1", "--price-out", "2"]
+    words = f"answer questions.txt --model m --out answers.jsonl --url {url} --retries 0".split()
     with pytest.raises(SystemExit) as stop:
-        main([*words, *more])
+        main([*words, "--timeout", str(SECONDS), "--price-in", "1", "--price-out", "2"])
     return stop.value.code
 
 
@@ -70,16 +57,14 @@ def survives(kitchen, url, asked, capsys):
     assert all(sign.isprintable() or sign == "\n" for sign in said)
     assert len(asked) == len(QUESTIONS)  # every other question is asked
     log = read_log(path).set_index("question")
-    assert (log["answer"].drop(QUESTIONS[1], errors="ignore") == "Four egg whites.").all()
-    assert {QUESTIONS[0], QUESTIONS[2]} <= {*log.index}
-    answered = QUESTIONS[1] in log.index and pd.isna(log.loc[QUESTIONS[1], "no_answer"])
+    assert (log["answer"].drop(QUESTIONS[1]) == "Four egg whites.").all()
+    answered = pd.isna(log.loc[QUESTIONS[1], "no_answer"])
     assert code == (0 if answered else 3)
     assert answered or "1 of 3 answers are missing: endpoint:m: " in said
     asked.clear()
     assert answer(url) == code
     assert len(asked) == (0 if answered else 1)
     assert len(read_log(path)) == len(log)
-    capsys.readouterr()
     return answered
 
 
@@ -143,63 +128,40 @@ PLACES = [
 ]
 
 
-def holder(whole, path):
-    """What holds the end of a path, and under which key; None where an earlier change has taken it
-    away."""
-    for step in path:
-        held, key = whole, 0 if isinstance(whole, list) else step
-        if isinstance(held, list) and held:
-            whole = held[0]
-        elif isinstance(held, dict):
-            whole = held.get(step)
-        else:
-            return None, None
-    return held, key
+def replaced(whole, path, value):
+    """A body with another value at a path."""
+    if not path:
+        return value
+    step, *rest = path
+    changed = whole.copy()
+    inner = whole[step] if isinstance(whole, list) else whole.get(step)
+    changed[step] = replaced(inner, rest, value)
+    return changed
 
 
 @st.composite
 def bodies(draw):
-    """The body of a chat completion in which up to three things are wrong."""
-    whole = {"body": completion()}
-    for _ in range(draw(st.integers(1, 3))):
-        place, last = holder(whole, ("body", *draw(st.sampled_from(PLACES))))
-        if place is None:
-            continue
-        change = draw(st.sampled_from(["replace", "replace", "replace", "remove", "wrap"]))
-        if change == "replace":
-            place[last] = draw(values)
-        elif isinstance(place, list) or last in place:
-            place[last] = [place[last]]
-            if change == "remove":
-                place.pop(last)
-    text = json.dumps(whole.get("body", ""), ensure_ascii=draw(st.booleans()))
-    data = text.encode("utf-8", "surrogatepass").replace(f'"{LONG}"'.encode(), b"1" * 5000)
+    """The body of a chat completion in which something is wrong."""
+    whole = replaced(completion(), draw(st.sampled_from(PLACES)), draw(values))
+    data = json.dumps(whole, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")
+    data = data.replace(f'"{LONG}"'.encode(), b"1" * 5000)
     for depth in DEEP:
         brackets = int(depth.removeprefix("deep "))
         data = data.replace(f'"{depth}"'.encode(), b"[" * brackets + b"]" * brackets)
-    damage = draw(st.sampled_from(["none"] * 6 + ["cut", "mark", "twice", "zero"]))
-    if damage == "cut":
-        return data[: draw(st.integers(0, len(data)))]
-    return {"mark": b"\xef\xbb\xbf" + data, "twice": data * 2, "zero": data + b"\x00"}.get(
-        damage, data
-    )
+    damaged = (data[: len(data) // 2], b"\xef\xbb\xbf" + data, data * 2, data + b"\x00")
+    return draw(st.sampled_from([data] * 8 + [*damaged]))
 
 
 def test_any_body_is_an_answer_or_a_reason(kitchen, capsys, count):
     tried = []
+    results = Counter()
 
     def reply(prompt):
         yield response(tried[-1]) if QUESTIONS[1] in prompt else WELL
 
-    results = {True: 0, False: 0}
     with replying(reply) as (url, asked):
 
-        @settings(
-            max_examples=100,
-            suppress_health_check=list(HealthCheck),
-            derandomize=True,
-            database=None,
-        )
+        @settings(FIXED, max_examples=100)
         @given(bodies())
         def check(body):
             tried.append(body)
@@ -207,39 +169,8 @@ def test_any_body_is_an_answer_or_a_reason(kitchen, capsys, count):
             count(COUNTED)
 
         check()
-    assert sum(results.values()) >= 100 and min(results.values()) > 10, results
-
-
-class Stance(BaseModel):
-    stance: Literal["supports", "refutes"]
-
-
-def test_any_text_is_an_object_of_the_schema_or_no_answer(count):
-    tried = []
-    with replying(lambda prompt: [response(completion(tried[-1]))]) as (url, _):
-        model = Endpoint("m", url)
-        outcomes = Counter()
-
-        @settings(max_examples=100, derandomize=True, database=None)
-        @given(bodies(), st.booleans())
-        def check(body, good):
-            text = body.decode(errors="replace").replace("choices", "stance")
-            tried.append('{"stance": "supports"}' * good + text[:5000] + "{" * 20_000)
-            began = time.monotonic()
-            try:
-                answer = model.complete_json("Does it?", Stance)
-            except NoAnswer as error:
-                assert error.cause == "nonsense"
-                outcomes["nonsense"] += 1
-            else:
-                assert answer["stance"] in ("supports", "refutes")
-                outcomes["answered"] += 1
-                json.dumps(answer, allow_nan=False, ensure_ascii=False).encode()
-            assert time.monotonic() - began < SLOWEST
-            count(COUNTED)
-
-        check()
-    assert min(outcomes["answered"], outcomes["nonsense"]) > 10, outcomes
+    assert results.total() >= 100
+    assert min(results[True], results[False]) > 10, results
 
 
 # --- what is no body
@@ -313,6 +244,7 @@ def test_any_transport_is_an_answer_or_a_reason(kitchen, capsys, count):
 
         with replying(reply) as (url, asked):
             answered = survives(kitchen, url, asked, capsys)
+            capsys.readouterr()
             answer(url)
             said = capsys.readouterr().err
         count(COUNTED)
@@ -323,32 +255,29 @@ def test_any_transport_is_an_answer_or_a_reason(kitchen, capsys, count):
 
 # --- an application
 
-
-ASKED = {"id": "q1", "question": QUESTIONS[0]}
-FIELDS = ["answer", "contexts", "abstained", "cost", "prompt_tokens", "thinking"]
-names = st.sampled_from([*FIELDS, "error", "text"])
-replies = st.fixed_dictionaries({"answer": st.text() | values}) | values
-replies |= st.builds(dict, st.dictionaries(names, values, max_size=5), answer=st.text())
+FIELDS = ["answer", "contexts", "abstained", "cost", "prompt_tokens", "thinking", "error", "text"]
+replies = values | st.dictionaries(st.sampled_from(FIELDS), values | st.text(), max_size=5)
 
 
 def test_any_reply_of_an_application_can_be_read_again_or_has_a_reason(tmp_path, count):
     """A row that `read_log` refuses would take all other rows with it."""
     path = tmp_path / "answers.jsonl"
-    results = {True: 0, False: 0}
+    results = Counter()
 
-    @settings(max_examples=500, derandomize=True, database=None)
+    @settings(FIXED, max_examples=500)
     @given(replies)
     def check(reply):
         try:
-            row = ASKED | reply_columns("mine", reply)
+            columns = reply_columns("mine", reply)
         except NoAnswer as error:
             assert all(sign.isprintable() for sign in str(error))
-            results[False] += 1
+            results["refused"] += 1
         else:
+            row = {"id": "q1", "question": QUESTIONS[0]} | columns
             path.write_text(json.dumps(row, ensure_ascii=False, allow_nan=False), encoding="utf-8")
             assert read_log(path)["answer"].tolist() == [row["answer"]]
-            results[True] += 1
-        count(COUNTED_APPLICATION)
+            results["read"] += 1
+        count("hostile reply of an application")
 
     check()
-    assert min(results.values()) > 10, results
+    assert min(results["refused"], results["read"]) > 10, results

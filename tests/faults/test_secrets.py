@@ -108,11 +108,9 @@ class Project:
         self.root = root
         self.address = address
         self.printed = {}
-        self.tracebacks = []
         self.planted = {}
-        self.environment = os.environ | dict.fromkeys(
-            ("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(root)
-        )
+        places = ("CASEBOOK_PROJECT", "CASEBOOK_ROOT")
+        self.environment = os.environ | dict.fromkeys(places, str(root))
         self.environment |= {name: self.plant(name) for name in VARIABLES}
         self.environment.pop("CASEBOOK_LLM_URL", None)
 
@@ -123,16 +121,11 @@ class Project:
 
     def login(self, place, address=None):
         """Give an address with user and password."""
-        return (address or self.address).replace(
-            "://", f"://me:{quote(self.plant(place), safe='')}@"
-        )
+        secret = quote(self.plant(place), safe="")
+        return (address or self.address).replace("://", f"://me:{secret}@")
 
-    def query(self, place, name):
-        """Give an address with a secret in its query."""
-        return f"{self.address}?version=2&{name}={quote(self.plant(place), safe='')}"
-
-    def __call__(self, *arguments, **environment):
-        """Run a command; gives its exit code."""
+    def __call__(self, code, *arguments, **environment):
+        """Run a command, which ends with one of some exit codes and without a traceback."""
         done = subprocess.run(
             [sys.executable, "-m", "casebook", *map(str, arguments)],
             env=self.environment | environment,
@@ -140,47 +133,41 @@ class Project:
             capture_output=True,
             text=True,
         )
-        self.tracebacks += ["Traceback" in done.stderr]
-        self.printed[f"printed {len(self.printed)}: {' '.join(map(str, arguments[:2]))}"] = (
-            done.stdout + done.stderr
-        )
-        return done.returncode
+        name = f"printed {len(self.printed)}: {' '.join(map(str, arguments[:2]))}"
+        self.printed[name] = done.stdout + done.stderr
+        assert code is None or done.returncode == code, (arguments, done.stderr)
+        assert "Traceback" not in done.stderr
 
-    def asked(self, run, *parameters, **environment):
-        """Run the chapter that asks an endpoint; gives the exit code."""
+    def asked(self, code, run, *parameters, **environment):
+        """Run the chapter that asks an endpoint."""
         own = ["questions=questions.txt", "corpus=recipes", *QUICK, *parameters]
         words = [word for parameter in own for word in ("-p", parameter)]
-        return self("run", "blind_study", "--run", run, *words, **environment)
+        self(code, "run", "blind_study", "--run", run, *words, **environment)
 
     def notebook(self, name, parameters, work):
         """Write a notebook of one's own."""
         code = nbformat.v4.new_code_cell
-        cells = [
-            code(f'run = "x"\ncell = "y"\n{parameters}', metadata={"tags": ["parameters"]}),
-            code(work),
-        ]
+        tagged = {"tags": ["parameters"]}
+        cells = [code(f'run = "x"\ncell = "y"\n{parameters}', metadata=tagged), code(work)]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nbformat.write(
-            nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.root / name
-        )
+        own = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+        nbformat.write(own, self.root / name)
         return name
 
-    def scan(self, *folders):
-        """Give how many files and texts were read, and where each secret was found."""
-        files = [
-            path for name in folders for path in (self.root / name).rglob("*") if path.is_file()
-        ]
+    def found(self, *folders):
+        """Where each secret was found, in files of folders and in what was printed."""
         texts = {name: text.encode() for name, text in self.printed.items()}
-        texts |= {str(path.relative_to(self.root)): path.read_bytes() for path in files}
-        number = 0
-        found = {}
+        for folder in folders:
+            for path in (self.root / folder).rglob("*"):
+                if path.is_file():
+                    texts[str(path.relative_to(self.root))] = path.read_bytes()
         looked_for = {place: spellings(secret) for place, secret in self.planted.items()}
+        found = []
         for name, data in (each for pair in texts.items() for each in contents(*pair)):
-            number += 1
             for place, forms in looked_for.items():
-                if any(form in data for form in forms):
-                    found.setdefault(place, []).append(name)
-        return number, found
+                found += [(place, name)] if any(form in data for form in forms) else []
+        assert len(texts) > 100
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -190,144 +177,74 @@ def project(tmp_path_factory, copy_project):
     texts = [json.dumps({"_id": name, "text": text}) for name, text in RECIPES.items()]
     (root / "recipes" / "corpus.jsonl").write_text("\n".join(texts))
     (root / "questions.txt").write_text("What is whisked?\nWhat is baked?\nWhat rests?\n")
+    (root / "claims.txt").write_text("Bake the sponge at 180 degrees.\n")
     with answering(Echo) as address:
         yield Project(root, f"{address}/v1")
 
 
+# Addresses that are refused as parameters, which are kept.
+REFUSED = {
+    "password": "http://me:SECRET@PLACE",
+    "user": "http://SECRET@PLACE",
+    "user alone": "http://SECRET:@PLACE",
+    "password with a slash": "http://me:a/SECRET@PLACE",
+    "password with a blank": "http://me:a SECRET@PLACE",
+    "one slash": "http:/me:SECRET@PLACE",
+    "no scheme": "me:SECRET@PLACE",
+    "api_key": "http://PLACE?version=2&api_key=SECRET",
+    "access token": "http://PLACE?version=2&X-Access-Token=SECRET",
+}
+
+
 def test_no_planted_secret_is_found(project, count):
-    ends = []
-
-    def expect(code, found):
-        ends.append((list(project.printed)[-1], found, code))
-
     # A run with its site: a model is asked at an address with a password; a cell fails
     # with secrets.
     variable = project.login("CASEBOOK_LLM_URL: password")
-    expect(0, project.asked("good", "model=m", CASEBOOK_LLM_URL=variable))
+    project.asked(0, "good", "model=m", CASEBOOK_LLM_URL=variable)
     own = project.notebook("failing.ipynb", "", FAILING)
-    expect(
-        3,
-        project(
-            "run",
-            own,
-            "--run",
-            "good",
-            CASEBOOK_LLM_URL=project.login("variable of a failing cell"),
-        ),
-    )
-    expect(0, project("build", "--run", "good"))
+    failing = project.login("variable of a failing cell")
+    project(3, "run", own, "--run", "good", CASEBOOK_LLM_URL=failing)
+    project(0, "build", "--run", "good")
 
-    # Parameters, which are kept.
-    asks = {
-        "password": project.login("-p: password"),
-        "token": project.address.replace("://", f"://{quote(project.plant('-p: user'), safe='')}@"),
-        "token and colon": project.address.replace(
-            "://", f"://{quote(project.plant('-p: user alone'), safe='')}:@"
-        ),
-        "api_key": project.query("-p: api_key", "api_key"),
-        "access token": project.query("-p: access token", "X-Access-Token"),
-        "slash": project.address.replace(
-            "://", f"://me:a/{project.plant('-p: password with a slash')}@"
-        ),
-        "no scheme": project.login("-p: password, no scheme").partition("://")[2],
-        "blank": project.address.replace(
-            "://", f"://me:a {project.plant('-p: password with a blank')}@"
-        ),
-        "one slash": project.login("-p: password, one slash").replace("://", ":/"),
-    }
-    for kind, url in asks.items():
-        expect(
-            1,
-            project.asked(f"refused-{kind.replace(' ', '-')}", "model=m", f"url={json.dumps(url)}"),
-        )
+    place = project.address.removeprefix("http://")
+    for kind, form in REFUSED.items():
+        secret = quote(project.plant(f"-p: {kind}"), safe="")
+        url = form.replace("PLACE", place).replace("SECRET", secret)
+        project.asked(1, "refused", "model=m", f"url={json.dumps(url)}")
     listed = json.dumps([{"here": project.login("-p: password in a list")}])
     own = project.notebook("own.ipynb", "place = None", "print(place)")
-    expect(1, project("run", own, "--run", "refused-list", "-p", f"place={listed}"))
-    project("run", own, "--run", "refused-text", "-p", f"place:{project.login('-p: no parameter')}")
-    project(
-        "run", own, "--run", "refused-folder", "-p", f"dataset={project.login('-p: no folder')}"
-    )
-    own = project.notebook(
-        "usual.ipynb", f'place = "{project.login("default of a notebook")}"', "print(place)"
-    )
-    expect(1, project("run", own, "--run", "refused-default"))
+    project(1, "run", own, "--run", "refused", "-p", f"place={listed}")
+    default = f'place = "{project.login("default of a notebook")}"'
+    own = project.notebook("usual.ipynb", default, "print(place)")
+    project(1, "run", own, "--run", "refused")
+    parameters = {"questions": "questions.txt", "corpus": "recipes", "model": "m"}
+    parameters["url"] = project.login("grid file: password")
     row = {"name": "x", "notebook": "19_blind_study.ipynb", "tags": ["default"]}
-    row["parameters"] = {"url": project.login("grid file: password"), "model": "m"}
-    row["parameters"] |= {"questions": "questions.txt", "corpus": "recipes"}
-    (project.root / "grid.yml").write_text(yaml.safe_dump([row]))
-    expect(1, project("run", "--grid", "grid.yml", "--run", "refused-grid"))
-    begun = [path.name for path in project.root.glob("results/refused-*")]
+    (project.root / "grid.yml").write_text(yaml.safe_dump([row | {"parameters": parameters}]))
+    project(1, "run", "--grid", "grid.yml", "--run", "refused")
+    assert not (project.root / "results" / "refused").exists()
 
-    # Cells that fail with what a server says.
+    # Cells that fail with what a server says, logs of answers, judgements of a model.
     for model in ("denied", "odd"):
-        expect(3, project.asked(f"failed-{model}", f"model={model}", CASEBOOK_LLM_URL=variable))
-    expect(3, project.asked("failed-key", "model=denied", CASEBOOK_LLM_URL=project.address))
-
-    # Logs of answers, and judgements of a model.
+        project.asked(3, f"failed-{model}", f"model={model}", CASEBOOK_LLM_URL=variable)
     for model in ("m", "denied", "long", "html", "odd"):
-        urls = [
-            project.login(f"--url, {model}: password"),
-            project.query(f"--url, {model}: token", "token"),
-            project.address,
-        ]
-        for url in urls:
-            options = ["--model", model, "--url", url, "--retries", "0"]
-            code = project(
-                "answer",
-                "questions.txt",
-                *options,
-                "--out",
-                f"answers/{len(project.printed)}.jsonl",
-            )
-            expect(0 if model == "m" else 3, code)
-    project(
-        "answer",
-        "questions.txt",
-        "--model",
-        "m",
-        "--url",
-        asks["no scheme"],
-        "--out",
-        "answers/x.jsonl",
-    )
-    project(
-        "answer",
-        "questions.txt",
-        "--model",
-        "m",
-        "--url",
-        asks["slash"],
-        "--out",
-        "answers/x.jsonl",
-    )
-    (project.root / "claims.txt").write_text("Bake the sponge at 180 degrees.\n")
+        token = quote(project.plant(f"--url, {model}: token"), safe="")
+        for url in (project.login(f"--url, {model}"), f"{project.address}?token={token}"):
+            out = f"answers/{len(project.printed)}.jsonl"
+            words = ["--model", model, "--url", url, "--retries", "0", "--out", out]
+            project(0 if model == "m" else 3, "answer", "questions.txt", *words)
     for model in REPLIES:
-        options = [
-            "--corpus",
-            "recipes",
-            "--stance",
-            f"endpoint:{model}",
-            "--out",
-            f"answers/{model}.json",
-        ]
-        for url in (variable, project.address):
-            project("factcheck", "run", "claims.txt", *options, CASEBOOK_LLM_URL=url)
+        words = ["--corpus", "recipes", "--stance", f"endpoint:{model}"]
+        words += ["--out", f"answers/{model}.json"]
+        project(None, "factcheck", "run", "claims.txt", *words, CASEBOOK_LLM_URL=variable)
 
-    # The address of a scheduler.
+    # The address of a scheduler, and where no address belongs.
+    words = ["corpus", "encode", "recipes", "--out", "encoded"]
     scheduler = project.login("--scheduler", "tcp://127.0.0.1:9")
-    patience = {"CASEBOOK_WORKER_PATIENCE": "1"}
-    project("corpus", "encode", "recipes", "--out", "encoded", "--scheduler", scheduler, **patience)
-    project(
-        "corpus", "encode", "recipes", "--out", "encoded", project.login("superfluous argument")
-    )
+    project(None, *words, "--scheduler", scheduler, CASEBOOK_WORKER_PATIENCE="1")
+    project(None, *words, project.login("superfluous argument"))
+    project(None, "run", own, "-p", f"place:{project.login('-p: no parameter')}")
+    project(None, "run", own, "-p", f"dataset={project.login('-p: no folder')}")
 
-    number, found = project.scan("results", "_build", "shared", "answers", "encoded")
-    print(f"\n{len(project.planted)} secrets planted, {number} files and printed texts read")
-    for place in project.planted:
-        print(f"{place:40} {', '.join(found.get(place, ['nowhere']))}")
-    assert found == {}
-    assert begun == []
-    assert not any(project.tracebacks)
-    assert [end for end in ends if end[1] != end[2]] == []
-    assert number > 100
+    assert project.found("results", "_build", "shared", "answers", "encoded") == []
     count("secret planted: environment, address, reply", len(project.planted))

@@ -50,8 +50,8 @@ def test_values_that_no_peer_gives_by_hand(name, expected):
     assert value(name) == pytest.approx(expected, abs=1e-15)
 
 
+# Ranks 1 to 5: mean(1 / rank), and the discount only within three.
 def test_embedding_shift_keys_on_one_relevant_document():
-    """Ranks 1 to 5: mean(1 / rank), and the discount only within three."""
     run = {f"q{r}": {f"d{i}": -float(i) for i in range(1, 6)} for r in range(1, 6)}
     qrels = {f"q{r}": {f"d{r}": 1} for r in range(1, 6)}
     found = evaluate(qrels, run, ["original:map@1", "original:ndcg@3"]).mean.values()

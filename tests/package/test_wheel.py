@@ -91,22 +91,6 @@ def test_the_wheel_holds_what_a_project_needs_and_no_result(wheel):
     assert wheel.stat().st_size < 4e6
 
 
-def test_the_library_is_the_installed_one(installed, tmp_path):
-    code = "import casebook, casebook.paths as p; print(casebook.__file__, p.ROOT, p.OUTPUT)"
-    done = installed(tmp_path, "python", "-c", code)
-    module, project, output = done.stdout.split()
-    assert str(ROOT) not in module and project == str(Path(module).parent / "shipped")
-    assert output == str(tmp_path.resolve())
-
-
-def test_commands_that_read_tables_work_in_an_empty_folder(installed, tmp_path):
-    log = ROOT / "data" / "assistant" / "answers.jsonl"
-    done = installed(tmp_path, "casebook", "gate", "log", log, "--against", log)
-    assert done.returncode == 0, done.stderr
-    done = installed(tmp_path, "casebook", "data", "list")
-    assert "ok" in done.stdout and done.returncode == 0
-
-
 def test_logs_and_collections_in_parquet_are_read(installed, tmp_path):
     """With pyarrow, of which pandas makes other columns of text than without it."""
     log = ROOT / "data" / "assistant" / "answers.jsonl"

@@ -9,17 +9,6 @@ from casebook.raters.unblinding import read_key
 
 
 @pytest.fixture(scope="session")
-def real_answers(mirror):
-    """Give the files of real answers, with retrieval and without, by system."""
-    root = mirror / "pdpabench" / "generation"
-    runs = {
-        "rag": "qwen_3_4b__non_reasoning__rag_20251105T164809",
-        "base": "qwen_3_4b__non_reasoning__no_rag_20251105T170423",
-    }
-    return {n: root / run / "detailed_results.jsonl" for n, run in runs.items()}
-
-
-@pytest.fixture(scope="session")
 def study(tmp_path_factory):
     """Give the folder of a study with forms in both formats."""
     folder = tmp_path_factory.mktemp("study") / "pilot"

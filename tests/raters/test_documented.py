@@ -27,7 +27,6 @@ from casebook.raters.documented import (
     published_tables,
     votes_of,
 )
-from casebook.raters.preference import NEW_RATERS, THESE_RATERS
 from casebook.raters.read import read_forms
 from casebook.raters.unblinding import open_forms
 
@@ -85,18 +84,6 @@ def found(real):
     return analyse(votes, n_resamples=1_000, permutations=19)
 
 
-@pytest.mark.data
-def test_the_workbooks_of_the_study_give_the_same_tallies(real, found, tmp_path):
-    """With the quirks of raters 3 and 4: a further sheet, and a formula beside the form."""
-    table = real.votes.merge(real.items, on="item").sort_values(["rater", "row"])
-    write_forms(tmp_path, table)
-    votes = open_forms(read_forms(tmp_path), None, "_rag_side_for_analysis")
-    again = analyse(votes, n_resamples=1_000, permutations=19)
-    columns = ["wins", "losses", "ties"]
-    tallies = [each.tables["win_rates"] for each in (again, found)]
-    assert tallies[0][columns].to_numpy().tolist() == tallies[1][columns].to_numpy().tolist()
-
-
 def test_without_any_source_the_reconstruction_stands_in(tmp_path, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
@@ -152,15 +139,6 @@ def test_the_documented_numbers_follow_from_the_real_votes(found):
     assert [(rater["rag_wins"], rater["rag_losses"], rater["ties"]) for rater in raters] == tallies
     means = [list(row.values()) for row in printed[MEAN_RATINGS].values()]
     assert means == [[4.5, 4.225, 200], [3.955, 3.95, 200]]
-
-
-@pytest.mark.data
-def test_the_primary_line_and_the_one_for_new_raters(found):
-    lines = found.tables["win_rates"].set_index("who")
-    these, new = lines.loc[THESE_RATERS], lines.loc[NEW_RATERS]
-    assert these["p"] == pytest.approx(0.004258, abs=0.004)  # of all patterns
-    assert these["low"] > 0.5 and these["verdict"] == "better"
-    assert new["low"] < 0.5 < new["high"] and new["verdict"] == "undecided"
 
 
 # --- the reconstruction ------------------------------------------------------------------

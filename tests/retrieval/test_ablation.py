@@ -1,10 +1,12 @@
 """The ablation: scores, comparisons, tuning, published figures, items, manifests."""
 
+import itertools
+
 import pandas as pd
 import pytest
 
 from casebook.data import load
-from casebook.errors import InputError
+from casebook.data.splits import RetrievalDataset
 from casebook.retrieval import ablation
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
@@ -31,20 +33,6 @@ def study(smoke, fast):
     return run_ablation(
         smoke, {name: HybridRetriever(fast, mode=name, reranker=None) for name in names}
     )
-
-
-def test_any_function_is_a_system(smoke, study, fast):
-    retriever = HybridRetriever(fast, mode="bm25")
-
-    def mine(queries, depth):
-        found = [retriever.retrieve(query, top_k=depth) for query in queries]
-        return [[hit.doc_id for hit in hits] for hits in found], [
-            [-hit.rank for hit in hits] for hits in found
-        ]
-
-    again = run_ablation(smoke, {"mine": mine})
-    for measure, frame in study.scores.items():
-        assert frame["bm25"].tolist() == again.scores[measure]["mine"].tolist()
 
 
 def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
@@ -77,21 +65,6 @@ def test_a_stage_keeps_the_share_of_relevant_documents_that_it_lists(study):
         "Returned",
         "First 10",
     ]
-
-
-def test_a_dataset_without_judgements_is_refused(smoke):
-    with pytest.raises(InputError, match="no judgements"):
-        run_ablation(smoke.subset([], "none"), {})
-
-
-def test_halves_share_no_group_and_make_the_whole(smoke):
-    first, second = ablation.halves(smoke)
-    assert sorted([*first.qrels, *second.qrels]) == sorted(smoke.qrels)
-    groups = [{smoke.groups[query] for query in part.qrels} for part in (first, second)]
-    assert not groups[0] & groups[1]
-    assert len({first.name, second.name, smoke.name}) == 3
-    with pytest.raises(InputError, match="of one group, which cannot be divided"):
-        ablation.halves(smoke.subset([next(iter(smoke.qrels))], "one"))
 
 
 # Half a unit of the last digit that each source prints.
@@ -151,3 +124,15 @@ def test_the_cut_of_the_pipeline_is_a_baseline_where_documents_are_long(hashing)
     assert cut.run(["q"], "bm25") == full.run(["q"], "bm25")
     whole = HybridRetriever(long_documents, mode="bm25").retrieve_many([question])
     assert cut.run(["q"], "bm25") != whole.run(["q"], "bm25")
+
+
+def test_systems_are_compared_by_what_their_last_stage_orders(smoke, hashing):
+    """Of more documents than a last stage orders; passages of short documents are these."""
+    texts = [f"rule {number} of chapter {number % 7} and {number % 11}" for number in range(150)]
+    documents = pd.DataFrame({"doc_id": [f"d{n}" for n in range(150)], "text": texts})
+    index = CorpusIndex(documents, hashing)
+    questions = RetrievalDataset("made", "test", documents, smoke.queries, smoke.qrels)
+    names = ("fused", "full", "bm25", "dense", "dense_chunked")
+    study = run_ablation(questions, {name: HybridRetriever(index, mode=name) for name in names})
+    same = study.same_inputs([*itertools.combinations(names, 2)])
+    assert set(same) == {("dense", "dense_chunked")}

@@ -86,16 +86,6 @@ def test_every_stage_is_that_of_an_index_in_memory(indexes):
         check_same(one, stored, queries, mode, candidates=pools, filters={"year": {"lt": 2020}})
 
 
-def test_queries_are_treated_as_in_memory(indexes):
-    one, stored, queries = indexes
-    for treatment in (
-        {"query_words": 4, "query_words_from": 1},
-        {"rerank_tokens": 6},
-    ):
-        for options in ({}, {"filters": FILTERS}):
-            check_same(one, stored, queries, "full", treatment, **options)
-
-
 def test_twenty_thousand_documents_with_ties_are_ranked_in_exact_order(tmp_path):
     """A fifth of the documents are copies of others, so that whole blocks of a list are ties."""
     rng = np.random.default_rng(1)
@@ -123,16 +113,6 @@ class SlotsHere(Executor):
         future = Future()
         future.set_result(function(*arguments))
         return future
-
-
-def test_what_a_corpus_does_not_hold_is_said(indexes):
-    _, stored, _ = indexes
-    for settings_of, message in (
-        ({"passages_from": 0}, "holds whole documents and passages of 20 words"),
-        ({"bm25_chunks": True, **CUT}, "BM25 of whole documents, not of passages"),
-    ):
-        with pytest.raises(InputError, match=message):
-            HybridRetriever(stored, **settings_of).retrieve("w1")
 
 
 class Interrupted(Exception):
@@ -175,14 +155,7 @@ def test_an_interrupted_encoding_goes_on_and_a_reader_keeps_what_it_opened(tmp_p
     check_same(CorpusIndex(others, encoder), after, [*queries, "newword"], "full")
     check_same(CorpusIndex(documents, encoder), before, queries, "full")
     assert list(tmp_path.glob("files-*")) == [after.folder]
-    # What is whole is not written again, another model is another corpus.
-    states = {path: path.stat().st_mtime_ns for path in after.folder.rglob("*.*")}
-    encoder = CountingEncoder(0)
-    on_disk(others, tmp_path, encoder)
-    assert states == {path: path.stat().st_mtime_ns for path in states}
     encoder.model_hash = "1" * 64
-    with pytest.raises(Interrupted):
-        on_disk(others, tmp_path, encoder)
     with pytest.raises(InputError, match="was encoded by another model than 'hashing'"):
         HybridRetriever(EncodedCorpus(tmp_path, encoder), **CUT).retrieve("w1")
 

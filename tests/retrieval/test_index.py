@@ -11,7 +11,6 @@ from hypothesis import given
 
 from casebook.errors import InputError
 from casebook.retrieval.index import CorpusIndex, chunk_documents
-from casebook.retrieval.pipeline import HybridRetriever
 
 texts = st.lists(st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4)
 
@@ -51,25 +50,6 @@ def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
     assert (np.diff(chunks.end)[same] > 0).all()
 
 
-def test_a_query_of_many_pages_is_left_to_bm25_and_nothing_is_encoded(collection):
-    class Counts:
-        """Counts tokens; whatever would encode is not there."""
-
-        name, model_hash, max_tokens = "counts", "0" * 64, 64
-
-        def count_tokens(self, texts):
-            return np.array([len(text.split()) for text in texts])
-
-    index = CorpusIndex(collection, Counts())
-    query = " ".join(collection["text"].iloc[3].split() * 100)
-    many = HybridRetriever(index).retrieve_many([query, query + " term5"])
-    words = HybridRetriever(index, mode="bm25").retrieve_many([query, query + " term5"])
-    np.testing.assert_array_equal(many.final.ids, words.final.ids)
-    stages = ["bm25", "bm25_stemmed", "dense", "fused", "rerank", "reranked"]
-    assert list(many.stages) == [*stages, "final"]
-    assert (many.stages["dense"].ids < 0).all()
-
-
 def test_a_long_document_keeps_its_central_passages(hashing):
     about = "the lessee repudiated the tenancy agreement"
     texts = [
@@ -97,12 +77,3 @@ def test_a_long_document_keeps_its_central_passages(hashing):
 def test_bad_collections_are_one_clear_line(frame, message):
     with pytest.raises(InputError, match=message):
         CorpusIndex(pd.DataFrame(frame))
-
-
-@pytest.mark.parametrize("documents", ["a", 3, None])
-def test_documents_that_are_no_frame_are_one_clear_line(documents):
-    with pytest.raises(
-        InputError, match="expected a frame or records with doc_id and text"
-    ) as error:
-        HybridRetriever(documents)
-    assert "\n" not in str(error.value)

@@ -5,7 +5,6 @@ import pytest
 from small_retrieval import QUERIES, READS, retriever
 
 from casebook.errors import InputError
-from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.ranked import metadata_mask
 from casebook.retrieval.settings import MODES
@@ -94,41 +93,6 @@ def test_the_control_lists_are_what_their_names_say(index):
     assert abs(counts[0] - 10).max() < 15 and 5 < counts.var() < 15
     first = (random.ids[:, :10] == 0).any(axis=1).mean()
     assert first == pytest.approx(0.25, abs=3 * (0.25 * 0.75 / 400) ** 0.5)
-
-
-def test_below_the_pool_the_list_goes_on_in_fused_order(index):
-    system = retriever(index, pool=10, mmr_pool=10)
-    result = system.retrieve_many(QUERIES[:1], top_k=30)
-    fused = [i for i in result.stages["fused"].ids[0] if i >= 0]
-    head = set(result.final.ids[0, :10])
-    assert head == set(result.stages["reranked"].ids[0])
-    rest = [i for i in fused if i not in head]
-    assert result.final.ids[0, 10 : 10 + len(rest)].tolist() == rest
-    assert len(result.hits(0)) == 30
-
-
-def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
-    seen = {}
-
-    class Longest:
-        def __init__(self, name, texts, settings):
-            seen["name"], self.texts = name, texts
-
-        def scores(self, queries, candidates):
-            lengths = np.array([len(text) for text in self.texts])
-            return np.where(candidates >= 0, lengths[candidates], -np.inf)
-
-    monkeypatch.setattr("casebook.models.rerankers.CrossEncoderReranker", Longest)
-    system = retriever(
-        CorpusIndex(index.documents, index.encoder),
-        reranker="cross-encoder:some/model",
-        first_stage_weight=0.0,
-    )
-    hits = system.retrieve(QUERIES[0])
-    sizes = [len(hit.text) for hit in hits]
-    assert seen["name"] == "some/model"
-    assert sizes == sorted(sizes, reverse=True)
-    assert [hit.scores["rerank"] for hit in hits] == sizes
 
 
 def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(index):

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from casebook.data import load
-from casebook.errors import InputError
 from casebook.retrieval.ranked import RankedLists, from_scores, to_run
 from casebook.retrieval.search import BM25Index, DenseIndex
 
@@ -32,12 +31,6 @@ def test_default_scores_are_those_of_the_formula():
     one = idf / (1 + 1.5 * (1 - 0.75 + 0.75 * 6 / mean_length))
     assert lists.ids[0].tolist() == [1, 0, -1, -1, -1]
     np.testing.assert_allclose(lists.scores[0, :2], [2 * one, one])
-
-
-def test_pools_differ_by_query():
-    pools = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]], dtype=bool)
-    lists = BM25Index(TEXTS).search(["tenant return", "return deposit"], 5, pools)
-    assert lists.ids[:, :2].tolist() == [[0, 2], [1, -1]]
 
 
 COMMON = ["court", "party", "claim"]
@@ -122,16 +115,6 @@ def test_cosine_ranks_as_a_full_sort_up_to_rounding(data, k):
     np.testing.assert_allclose(lists.scores, own, atol=1e-6)
 
 
-def test_equal_vectors_keep_the_order_of_the_collection():
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(500, 24))
-    copies = rng.permutation(500)[:90]
-    vectors[copies] = vectors[copies[0]]
-    lists = DenseIndex(vectors).search(vectors[copies[:1]], 60)
-    assert lists.ids[0].tolist() == np.sort(copies)[:60].tolist()
-    assert np.ptp(lists.scores) == 0
-
-
 @given(collections, st.integers(1, 30), st.data())
 def test_pools_and_masks_are_searches_of_a_part(data, k, draws):
     vectors, queries = data
@@ -155,9 +138,3 @@ def test_a_pair_scores_the_same_whatever_else_is_searched():
     np.testing.assert_array_equal(whole.scores[4], alone.scores[0])
     part = index.search(queries, 20, np.isin(np.arange(300), whole.ids[4])[None])
     np.testing.assert_array_equal(whole.scores[4], part.scores[4])
-
-
-@pytest.mark.parametrize("texts", [[], ["of the", ""]])
-def test_texts_without_words_are_refused(texts):
-    with pytest.raises(InputError):
-        BM25Index(texts)

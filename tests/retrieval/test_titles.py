@@ -4,10 +4,6 @@ import pytest
 from beir_folders import write_beir
 
 from casebook.data import load
-from casebook.data.folders import read_collection
-from casebook.factcheck.evidence import EvidenceBase, load_documents
-from casebook.models.encoders import load_encoder
-from casebook.retrieval.encoded import EncodedCorpus, encode_corpus
 from casebook.retrieval.pipeline import HybridRetriever
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
@@ -31,15 +27,3 @@ def test_words_of_titles_are_found_by_every_list(titled, hashing, mode):
     first = [retriever.retrieve(query)[0] for query in WORDS]
     assert [hit.doc_id for hit in first] == [f"d{n}" for n in range(len(WORDS))]
     assert [hit.text.split()[0] for hit in first] == WORDS
-
-
-def test_encoded_corpora_and_evidence_hold_titles(titled, tmp_path):
-    vectors = []
-    for titles in (True, False):
-        folder = tmp_path / f"encoded{titles}"
-        encode_corpus(read_collection(titled, titles), load_encoder(), folder)
-        vectors.append(EncodedCorpus(folder).passages().vectors[:])
-    assert abs(vectors[0] - vectors[1]).max() > 0.01
-    base = EvidenceBase(load_documents([str(titled)]), mode="bm25")
-    assert [base.search(word)[0] for word in WORDS] == list(range(len(WORDS)))
-    assert (base.whole(0).header, base.whole(0).text) == ("flood", "common words about clause 0")

@@ -9,7 +9,6 @@ from planting import plant_cases
 from refusals import not_refused
 
 from casebook.data.tables import read_table
-from casebook.errors import InputError
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import (
     ANNOTATED_CASES,
@@ -47,13 +46,6 @@ def test_shipped_cases_are_complete_and_their_own_words_are_there():
         assert len(facts.present_types(sheet)) >= 3
         for section in sheet.sections_cited:
             assert normalise_section(section) == section
-
-
-def test_case_without_annotations_is_excluded_and_counted(tmp_path):
-    nothing = dict.fromkeys(GOOD.keys() - {"case_id", "fact_sheet"})
-    sheets, annotations, account = read_cases(write(tmp_path, {}, nothing))
-    assert set(annotations["case_id"]) == {"c0"}
-    assert (len(sheets), account["annotated"]) == (2, 1)
 
 
 WRONG = [
@@ -105,28 +97,6 @@ def test_a_case_is_the_same_in_every_form(tmp_path, name):
     assert sheet == facts.from_dict(FLAT) == read_case(path)[0]
     rows = annotations[["fact_type", "dispositive", "importance"]].to_numpy().tolist()
     assert rows == ([["Section", True, 1], ["PartyType", False, 2]] if "one" not in name else [])
-
-
-def test_names_of_ones_own_and_lists_within_objects_are_told(tmp_path):
-    path = tmp_path / "cases.json"
-    mine = {"name": "a-v-b", "sheet": GOOD["fact_sheet"], "weather": "fair"}
-    path.write_text(json.dumps({"export": [mine]}), encoding="utf-8")
-    columns = {"case_id": "name", "fact_sheet": "sheet"}
-    ((sheet,), _, account) = read_cases(path, columns=columns, rows="export")
-    assert sheet == facts.from_dict(FLAT) and account["not read"] == "weather"
-    path.write_text(json.dumps({"name": "a-v-b"} | GOOD["fact_sheet"]), encoding="utf-8")
-    with pytest.raises(InputError, match="type --columns case_id=COLUMN"):
-        read_cases(path)
-    ((sheet,), _, account) = read_cases(path, columns={"case_id": "name"})
-    assert sheet == facts.from_dict(FLAT) and account["not read"] == "nothing"
-
-
-def test_one_of_several_cases_is_chosen_by_name(tmp_path):
-    path = write(tmp_path, {}, {})
-    assert read_case(path, name="c1")[0].case_id == "c1"
-    for name in (None, "c9"):
-        with pytest.raises(InputError, match=r"name one of 2 cases by --case, such as c0, c1"):
-            read_case(path, name=name)
 
 
 def test_shipped_planted_cases_are_those_of_the_script():

@@ -31,18 +31,6 @@ def test_sections_are_of_the_act_beside_them_and_other_numbers_are_none():
     assert {text: list(citations.cited_sections(text)) for text in cited} == cited
 
 
-def test_provisions_of_no_known_act_are_counted():
-    for text in ("He was charged under section 12.", "under section 12 of the Housing Act 1988."):
-        assert citations.find_provisions(text) == ([], 1), text
-
-
-def test_spans_are_those_of_the_text():
-    text = "convicted under Sections 7 and 13(1)(d) of the Prevention of Corruption Act"
-    found, _ = citations.find_provisions(text)
-    assert [text[c.start : c.end] for c in found] == ["7", "13(1)(d)"]
-    assert [c.id for c in found] == ["PCA-7", "PCA-13"]
-
-
 @given(
     st.sampled_from(["IPC", "CrPC", "IEA", "NIA", "PDPA", "MDA"]),
     st.integers(1, 999),

@@ -9,11 +9,9 @@ from refusals import not_refused
 
 from casebook import extract_sheet
 from casebook.paths import ROOT
-from casebook.sensitivity import domain as citations
 from casebook.sensitivity import facts
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, read_domain
 from casebook.sensitivity.edits import single_fact_edits
-from casebook.sensitivity.plausibility import ACCEPT, REJECT, rules
 
 PAGE = (ROOT / "book/methods/counterfactual_sensitivity.md").read_text(encoding="utf-8")
 HULL = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1]
@@ -82,20 +80,6 @@ def test_a_file_that_cannot_be_used_is_refused_by_file_and_entry(tmp_path):
     assert not_refused(lambda content: read(tmp_path, content), bad) == []
 
 
-def test_what_has_the_name_of_ours_replaces_it_and_a_note_says_so(tmp_path):
-    survey = {"name": "Evidence", "values": {"survey": "survey(?:or)?", "log book": "log book"}}
-    penal = ACT | {"code": "IPC", "titles": ["Insurance Policy Code"], "sections": ["1-9"]}
-    domain = read(tmp_path, {"facts": [survey], "acts": [penal]})
-    assert domain.fact_types == FACT_TYPES
-    assert domain.notes == ("mine.yml adds or replaces Evidence, IPC",)
-    text = "A surveyor and an eyewitness were heard. Section 3 of the Insurance Policy Code."
-    sheet = extract_sheet(text, domain=domain).sheet
-    assert values_of(sheet) == [("Evidence", "survey")] and sheet.evidence_items == ()
-    assert citations.neighbours("IPC-3", domain) == ("IPC-2", "IPC-4", "IPC-1", "IPC-5")
-    edits = [e for e in single_fact_edits(sheet, domain=domain) if e.fact_type == "Evidence"]
-    assert [edit.description for edit in edits] == ["Evidence: survey to log book"]
-
-
 # ---- found, written, edited
 
 
@@ -109,9 +93,9 @@ def test_facts_and_acts_are_found_with_their_place(hull):
     assert found.sheet.sections_cited == ("MIA-39", "MIA-33")
     assert found.sheet.numerical_facts.durations == ()  # 14 days are the notice period
     assert [amount.value for amount in found.sheet.numerical_facts.amounts] == [500_000]
-    places = {span.field: TEXT[span.start : span.end] for span in found.spans}
-    assert places["further_facts.0"] == "Liberian"
-    assert places["further_facts.2"] == "14 days' notice"
+    places = {span.key: TEXT[span.start : span.end] for span in found.spans}
+    assert places["vessel flag", "Liberia"] == "Liberian"
+    assert places["notice period", "14 days"] == "14 days' notice"
     ours = extract_sheet(TEXT).sheet
     assert ours.further_facts == () and ours.numerical_facts.durations
 
@@ -162,15 +146,3 @@ def test_edits_exchange_one_value_along_an_order_or_for_every_other(hull):
     )
     (edit,) = single_fact_edits(end, domain=hull)[-1:]
     assert edit.description == "loss: actual total loss to constructive total loss"
-
-
-def test_the_rules_know_the_matter_and_the_sections_of_an_act_of_ones_own(hull):
-    sheet = extract_sheet(TEXT, domain=hull).sheet
-    edits = {
-        edit.new: rules(sheet, edit, hull).outcome
-        for edit in single_fact_edits(sheet, lambda section: ["MIA-40", "MIA-50"], domain=hull)
-    }
-    assert edits["MIA-40"] == ACCEPT and edits["MIA-50"] == REJECT
-    assert edits["Confession"] == REJECT  # in a civil dispute
-    assert edits["Panama"] == ACCEPT
-    assert citations.neighbours_or_next("MIA-39", hull)[0] == "MIA-39A"

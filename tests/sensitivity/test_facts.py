@@ -55,19 +55,6 @@ def test_edit_beyond_the_caps_is_a_noop_():
     assert not is_noop(many, edit_fact(many, "sections_cited/IPC-8", "IPC-99").sheet)
 
 
-def test_hash_knows_the_facts_and_nothing_else():
-    sheet = facts.from_dict(RECORD)
-    assert facts.sheet_hash(sheet) == facts.sheet_hash(
-        sheet.model_copy(update={"case_id": "other"})
-    )
-    back = edit_fact(sheet, "parties/petitioner", "Minor").sheet
-    assert facts.sheet_hash(back) != facts.sheet_hash(sheet)
-    back = edit_fact(back, "parties/petitioner", "Individual").sheet
-    assert facts.sheet_hash(back) == facts.sheet_hash(sheet)
-    number = edit_fact(sheet, "amounts/0", 500000.0).sheet
-    assert facts.sheet_hash(number) == facts.sheet_hash(sheet)
-
-
 def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path):
     path = tmp_path / "sheet.json"
 
@@ -78,8 +65,3 @@ def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path):
     wrong = read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"]
     bad = [(fields, re.escape(f"{path}:1: field {field}: ")) for fields, field in wrong]
     assert not_refused(read, bad) == []
-
-
-def test_sections_are_brought_into_normal_form():
-    sheet = changed(sections_cited=["s 300A IPC", "PDPA s.13", "my own rule"])
-    assert sheet.sections_cited == ("IPC-300A", "PDPA-13", "my own rule")

@@ -38,21 +38,6 @@ def test_rules_on_added_evidence():
     assert rows == EXAMPLES["added_evidence"]
 
 
-def test_rules_refuse_what_contradicts():
-    before = sheet(
-        parties={"petitioner_type": "Minor"},
-        numerical_facts={"ages": [{"value": 11, "descriptor": "petitioner"}]},
-    )
-    found = {
-        edit.new: rules(before, edit)
-        for edit in single_fact_edits(before)
-        if edit.fact_type == "Numerical"
-    }
-    assert found["18"].outcome == found["60"].outcome == REJECT
-    assert found["6"].outcome == ACCEPT
-    assert "contradiction" in found["18"].reason
-
-
 class Model:
     """A model that gives the answers in turn, or fails."""
 

@@ -8,7 +8,6 @@ from sklearn import metrics
 
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.frames import area_contrasts
 from casebook.measures.rankshift import normalised_footrule
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.evaluation import case_scores, score_pairs
@@ -66,40 +65,6 @@ def test_areas_of_systems_beside_the_type_alone(study):
     assert rows["verdict"].tolist()[:2] == ["better", "undecided"]
     assert rows.loc["type alone", "verdict"] == "no difference"
     assert rows.loc["type alone", "value"] == 0.5  # each type decides in two of four areas
-
-
-def test_rows_of_edits_say_what_they_are_of(study):
-    beyond = study.beyond("bm25").iloc[0]
-    edges = study.edges["bm25"]
-    edges = edges[edges["status"] == "ok"]
-    assert beyond["value"] == pytest.approx(excess(edges).mean())
-    assert beyond["value"] == pytest.approx(beyond["level"] - beyond["baseline"])
-    assert (beyond["verdict"], beyond["unit"], beyond["cluster"]) == ("better", "edits", "cases")
-    rows = study.beyond_by_type(["bm25"])
-    is_better = (rows["p_adjusted"] <= 0.05) & (rows["value"] > 0)
-    assert ((rows["verdict"] == "better") == is_better).all()
-    above = study.placebos_above("bm25").iloc[0]
-    placebos = study.placebos["bm25"]
-    assert above["n"] == (placebos["status"] == "ok").sum()
-    assert above["value"] == pytest.approx((placebos["displacement"] > 1.5).mean())
-
-
-def test_intervals_against_two_baselines_hold_together():
-    study = run_sensitivity_study(
-        plant_cases(2, 3, 4),
-        ["bm25", "dense"],
-        TreeSettings(1, 8, placebo_draws=1),
-        n_resamples=200,
-    )
-    rows = study.against_simple("dense").set_index("against")
-    assert set(rows.index) == {"bm25", "type alone"}
-    pairs = study.pairs
-    sides = pairs["dispositive"], pairs[["dense", "bm25"]], [("dense", "bm25")]
-    together = area_contrasts(*sides, pairs["case_id"], level=0.975).iloc[0]
-    alone = area_contrasts(*sides, pairs["case_id"], level=0.95).iloc[0]
-    assert rows.loc["bm25", "low"] == pytest.approx(together["low"])
-    assert rows.loc["bm25", "high"] == pytest.approx(together["high"])
-    assert together["high"] - together["low"] > alone["high"] - alone["low"]
 
 
 def test_accept_rate_is_the_share_of_proposed_edits_and_its_code_says_one(study):

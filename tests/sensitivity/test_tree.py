@@ -6,7 +6,7 @@ from casebook.measures.rankshift import mean_displacement, normalised_footrule
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import case_scores, sensitivity
-from casebook.sensitivity.facts import from_dict, sheet_hash
+from casebook.sensitivity.facts import from_dict
 from casebook.sensitivity.tree import (
     EDGE_MEASURES,
     CaseSearch,
@@ -37,15 +37,6 @@ def test_shape_and_thresholds(planted, search, inert):
                 assert node.displacement(10) < 1 or not any(
                     n.parent is node for n in tree.nodes[1:]
                 )
-
-
-def test_no_state_returns_unless_asked(planted, search, inert):
-    for tree in grown(planted, search, inert):
-        states = [sheet_hash(node.sheet) for node in tree.nodes]
-        assert len(set(states)) == len(states)
-    (documented,) = grow_trees(planted.sheets[:1], search, TreeSettings(original=True))
-    states = [sheet_hash(node.sheet) for node in documented.nodes]
-    assert len(set(states)) < len(states)
 
 
 def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
@@ -89,18 +80,6 @@ def test_noops_are_recorded_and_not_searched(search, inert):
     assert len(noops) > 0 and set(noops["item"]) <= {"ages/2", "ages/3"}
     assert (noops["footrule"] == 0).all()
     assert not any(node.edit.noop for node in tree.nodes[1:])
-
-
-def test_several_documents_of_a_case_count_once(planted):
-    documents = planted.documents.head(60).copy()
-    documents["case_id"] = [f"c{number // 3}" for number in range(60)]
-    search = CaseSearch(HybridRetriever(documents, mode="bm25"), 10)
-    query = "IPC-302 IPC-303 IPC-304 Witness Tenant Minor years premises ward"
-    whole = HybridRetriever(documents, mode="bm25").retrieve_many([query], depth=60)
-    order = [documents["case_id"].iloc[i] for i in whole.final.ids[0]]
-    found = search([query], [order[0]])[0]
-    assert len(found.cases) == len(set(found.cases)) == 10
-    assert list(found.cases) == [c for c in dict.fromkeys(order) if c != order[0]][:10]
 
 
 def test_too_few_documents_and_empty_sheets_are_refused(planted, search):

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.data.folders import read_mini_insurance
 from casebook.data.splits import RetrievalDataset
 from casebook.shift.embedded import embed
 
@@ -26,7 +25,18 @@ def expected(reference):
 @pytest.fixture(scope="session")
 def samples(reference):
     """Give the built-in samples: three policies, five queries."""
-    return read_mini_insurance(reference / "samples" / "insurance")
+    folder = reference / "samples" / "insurance"
+    policies = sorted((folder / "policies").glob("*.txt"))
+    # With its last line end, on which embeddings by hash depend.
+    texts = [path.read_text(encoding="utf-8-sig") for path in policies]
+    names = [path.stem for path in policies]
+    documents = pd.DataFrame({"doc_id": names, "title": "", "text": texts})
+    asked = pd.read_json(folder / "queries" / "queries.json", encoding="utf-8-sig").rename(
+        columns={"id": "query_id"}
+    )
+    qrels = {row.query_id: {row.relevantDocId: 1} for row in asked.itertuples()}
+    queries = asked[["query_id", "text"]]
+    return RetrievalDataset("insurance", "test", documents, queries, qrels)
 
 
 class Vectors:

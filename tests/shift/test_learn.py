@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import Simulated
-from sklearn.linear_model import Ridge
 
 from casebook.data import load
 from casebook.errors import InputError
@@ -40,7 +39,7 @@ def test_built_in_samples_give_the_documented_values(expected, samples, label, t
     case = expected["posneg_samples_insurance"][f"{label} hardneg-topk={top_k}"]
     data = embed(samples, Simulated(NAMES[label]))
     shift = learn_posneg(data, hard_negatives=top_k)
-    stats = vars(shift.stats)
+    stats = shift.stats
     for name, value in case["stats"].items():
         if isinstance(value, bool | int):
             assert stats[name] == value
@@ -65,11 +64,11 @@ def test_shift_is_the_mean_of_positive_minus_negative(planted):
     shift = learn_posneg(data, max_norm=np.inf)
     # q1 ranks b before a, q2 ranks c before b; q3 is right and teaches nothing.
     assert shift.vector == pytest.approx(np.array([0.5, 0.0, -0.5]))
-    assert (shift.stats.Cases, shift.stats.QueriesWithoutError) == (2, 1)
+    assert (shift.stats["Cases"], shift.stats["QueriesWithoutError"]) == (2, 1)
     unit = learn_posneg(data, mode="posneg-unit")
     root = np.sqrt(5)
     assert unit.vector == pytest.approx(np.array([1, 0, -1]) / root / 2)
-    assert unit.stats.ResultantLength == pytest.approx(np.sqrt(2) / root / 2)
+    assert unit.stats["ResultantLength"] == pytest.approx(np.sqrt(2) / root / 2)
 
 
 def test_clips(planted):
@@ -77,8 +76,8 @@ def test_clips(planted):
     data = planted({"q": [0.5, 1]}, documents, {"q": {"a": 1}})
     shift = learn_posneg(data)
     assert shift.norm == pytest.approx(1.5)
-    assert shift.stats.NormClipApplied
-    assert shift.stats.PreClipDeltaNorm == pytest.approx(9 * np.sqrt(2))
+    assert shift.stats["NormClipApplied"]
+    assert shift.stats["PreClipDeltaNorm"] == pytest.approx(9 * np.sqrt(2))
     relative = learn_posneg(data, mode="posneg-relative")
     assert relative.norm == pytest.approx(0.13 * np.sqrt(1.25))
     assert learn_posneg(data, max_norm=np.inf).norm == pytest.approx(9 * np.sqrt(2))
@@ -91,18 +90,6 @@ def test_a_planted_direction_is_found(decoys):
         moved = decoys.queries + shift.move(decoys.queries) / shift.norm
         assert decoys.score(moved)["RR"].mean() > before + 0.3
         assert shift.vector[0] / shift.norm > 0.95
-
-
-WRONG = [
-    ({"mode": "production"}, "unknown mode"),
-    ({"hard_negatives": 0}, "at least 1"),
-]
-
-
-def test_wrong_options(decoys):
-    for options, message in WRONG:
-        with pytest.raises(InputError, match=message):
-            learn_posneg(decoys, **options)
 
 
 def test_a_planted_direction_helps_on_held_out_queries(decoys):
@@ -131,17 +118,13 @@ def test_held_out_judgements_change_nothing_about_their_own_shift(smoke):
         assert chosen.scale == fit.selections[0].scale
 
 
-def test_ridge_equals_scikit_learn(decoys):
-    model = Ridge(alpha=2.0, fit_intercept=False)
-    learned = learn_ridge(decoys, penalty=2.0)
-    targets = learned.move(np.eye(decoys.queries.shape[1]))
-    Y = np.stack(
-        [
-            decoys.documents[p][r].mean(axis=0) - decoys.documents[p][~r].mean(axis=0)
-            for p, r in zip(decoys.pools, decoys.relevant, strict=True)
-        ]
-    )
-    assert pytest.approx(targets) == model.fit(decoys.queries, Y).coef_.T
+def test_ridge_solves_its_equations(decoys):
+    """Every query has one relevant document: its contrast is that minus the mean of the others."""
+    X, documents = decoys.queries, decoys.documents
+    right = documents[::2]
+    Y = right - (documents.sum(axis=0) - right) / (len(documents) - 1)
+    expected = np.linalg.solve(X.T @ X + 2 * np.eye(12), X.T @ Y)
+    assert learn_ridge(decoys, penalty=2.0).move(np.eye(12)) == pytest.approx(expected)
 
 
 def test_candidates_are_respected_and_dropped_queries_are_counted(planted):
@@ -201,7 +184,7 @@ def test_zero_directions_are_counted_and_left_out(planted):
     data = planted({"q": [0.9, 1]}, documents, {"q": {"a": 1}})
     shift = learn_posneg(data, hard_negatives=2)
     stats = shift.stats
-    assert (stats.Cases, stats.ZeroDirections, stats.QueriesUsed) == (1, 1, 1)
+    assert (stats["Cases"], stats["ZeroDirections"], stats["QueriesUsed"]) == (1, 1, 1)
     assert shift.vector.tolist() == [1.0, -1.0]
 
 
@@ -212,9 +195,9 @@ def test_directions_that_cancel_are_suspected_and_not_applied(planted):
     data = planted({"q1": [0.5, 1], "q2": [1, 0.5]}, documents, qrels)
     shift = learn_posneg(data)
     stats = shift.stats
-    assert (stats.Cases, stats.UniquePairs, stats.ContradictoryPairs) == (2, 2, 1)
-    assert stats.CancelOutSuspected and stats.ResultantLength == pytest.approx(0, abs=1e-12)
-    assert stats.AvgDirectionNorm == pytest.approx(np.sqrt(2))
+    assert (stats["Cases"], stats["UniquePairs"], stats["ContradictoryPairs"]) == (2, 2, 1)
+    assert stats["CancelOutSuspected"] and stats["ResultantLength"] == pytest.approx(0, abs=1e-12)
+    assert stats["AvgDirectionNorm"] == pytest.approx(np.sqrt(2))
     assert "0.001" in shift.cancel_reason and not shift.move(data.queries).any()
 
 

@@ -46,16 +46,16 @@ DEFAULT = "passages from 200, reranked to 100"
 
 
 def collection(name, documents, queries, relevant):
+    """A data set of texts; ``relevant`` are the rows of each query's documents."""
     found = [row for row in range(len(queries)) if relevant[row]]
+    ids = [f"q{n}" for n in found]
     return RetrievalDataset(
         key=name,
         split="all",
-        documents=pd.DataFrame(
-            {"doc_id": [f"d{n}" for n in range(len(documents))], "text": documents}
+        documents=pd.DataFrame({"text": documents}).assign(
+            doc_id=[f"d{n}" for n in range(len(documents))]
         ),
-        queries=pd.DataFrame(
-            {"query_id": [f"q{n}" for n in found], "text": [queries[n] for n in found]}
-        ),
+        queries=pd.DataFrame({"query_id": ids, "text": [queries[n] for n in found]}),
         qrels={f"q{n}": {f"d{row}": 1 for row in relevant[n]} for n in found},
     )
 
@@ -223,84 +223,72 @@ def scores(data, settings):
 
 def shortfall(frame, candidate):
     """How many standard errors a candidate lies below the part it loses to most."""
-    worst = -np.inf
-    for part in set(FIXED) & set(frame):
-        gap = (frame[part] - frame[candidate]).groupby(frame["group"]).sum()
-        error = np.sqrt((gap**2).sum())
-        worst = max(worst, gap.sum() / error if error else 0.0)
-    return worst
+    if candidate not in frame:
+        return np.inf
+    parts = [part for part in FIXED if part in frame]
+    gaps = frame[parts].sub(frame[candidate], axis=0).groupby(frame["group"]).sum()
+    errors = np.sqrt((gaps**2).sum())
+    return (gaps.sum() / errors.where(errors > 0, np.inf)).max()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path, help="folder of the scores of each query")
-    rows = parser.parse_args().rows
-    rows.mkdir(parents=True, exist_ok=True)
+    parser.add_argument("names", nargs="*", help="collections; else all, whose tables are written")
+    options = parser.parse_args()
+    options.rows.mkdir(parents=True, exist_ok=True)
     frames = {}
-    for name, (_, make, settings) in COLLECTIONS.items():
-        path = rows / f"{name.replace(' ', '_')}.csv"
+    for name in options.names or COLLECTIONS:
+        path = options.rows / f"{name.replace(' ', '_')}.csv"
         if not path.exists():
             print(name, flush=True)
+            _, make, settings = COLLECTIONS[name]
             try:
-                data = make()
+                scores(make(), settings).to_csv(path)
             except (Absent, KeyError, FileNotFoundError) as error:
                 print(f"{name} is not on this machine: {error}")
                 continue
-            scores(data, settings).to_csv(path)
         frames[name] = pd.read_csv(path, index_col=0)
-    report(frames)
+    for name, table in report(frames).items():
+        print(table.round(3).to_string())
+        if not options.names:
+            text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
+            write_text(METHODS / f"{name}.csv", text)
 
 
 def report(frames):
-    falls = pd.DataFrame(
-        {
-            name: {key: shortfall(frame, key) if key in frame else np.inf for key in CANDIDATES}
-            for name, frame in frames.items()
-        }
-    )
-    families = {name: COLLECTIONS[name][0] for name in frames}
-    chosen = {}
-    for family in dict.fromkeys(families.values()):
-        others = [name for name in frames if families[name] != family]
-        chosen[family] = falls[others].max(axis=1).idxmin()
+    falls = {name: [shortfall(frame, key) for key in CANDIDATES] for name, frame in frames.items()}
+    falls = pd.DataFrame(falls, index=list(CANDIDATES))
     print(falls.round(2).to_string())
-    print("with all:", falls.max(axis=1).idxmin(), chosen)
+    print("with all:", falls.max(axis=1).idxmin())
     rows, lines = [], []
     for name, frame in frames.items():
         parts = [part for part in PARTS if part in frame]
-        best = frame[parts].mean().idxmax()
-        held = chosen[families[name]]
-        scored = frame[[*parts, "full"]].copy()
-        scored["left out"] = frame.get(held, np.nan)
+        tested = frame[[*parts, "full"]]
+        rows.append({"collection": name, **tested.mean()})
         if not np.allclose(frame["full"], frame[DEFAULT]):
             raise SystemExit(f"{name}: the default is not {DEFAULT}")
-        tested = scored[[*parts, "full"]]
+        best = frame[parts].mean().idxmax()
         each = contrasts(tested, [("full", best)], frame["group"]).iloc[0]
         found = contrasts(tested, [("full", part) for part in parts], frame["group"])
         below = found.loc[(found["p"] <= 0.05) & (found["difference"] < 0), "against"]
+        others = [other for other in frames if COLLECTIONS[other][0] != COLLECTIONS[name][0]]
+        held = falls[others].max(axis=1).idxmin()
+        bounds = "" if np.isnan(each.low) else f" [{each.low:+.3f}, {each.high:+.3f}]"
+        without = frame[held].mean() if held in frame else np.nan
         lines.append(
             {
                 "collection": name,
                 "queries": len(frame),
                 "best part": f"{best} {frame[best].mean():.3f}",
                 "full": f"{frame['full'].mean():.3f}",
-                "difference": f"{each.difference + 0.0:+.3f}"
-                + ("" if np.isnan(each.low) else f" [{each.low:+.3f}, {each.high:+.3f}]"),
+                "difference": f"{each.difference + 0.0:+.3f}{bounds}",
                 "p": f"{each.p:.3f}",
                 "above full, p < .05": " ".join(below) or "none",
-                "chosen without it": f"{held}: {scored['left out'].mean():.3f}",
+                "chosen without it": f"{held}: {without:.3f}",
             }
         )
-        rows.append({"collection": name, **frame[[*parts, "full"]].mean()})
-    table, parts = pd.DataFrame(lines), pd.DataFrame(rows)
-    print(table.round(3).to_string(), parts.round(3).to_string(), sep="\n")
-    write_table("retrieval_default", table)
-    write_table("retrieval_parts", parts)
-
-
-def write_table(name, table):
-    text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
-    write_text(METHODS / f"{name}.csv", text)
+    return {"retrieval_default": pd.DataFrame(lines), "retrieval_parts": pd.DataFrame(rows)}
 
 
 if __name__ == "__main__":

@@ -129,7 +129,6 @@ def about(chapters):
 
 
 def answers(chapters):
-    """The rows of the front page."""
     rows = questions(chapters)
     shown = rows[:MOST_ROWS]
     limits = {}

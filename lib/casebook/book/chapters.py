@@ -65,7 +65,6 @@ def fold_code(notebook):
 
 
 def fold_section(cell):
-    """Fold the section below a heading: most readers do not need it."""
     cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), FOLDED})
 
 
@@ -207,7 +206,6 @@ def _grid(_stamp):
 
 
 def hashes(record):
-    """The first digits of the hashes of what a cell was made from, by name."""
     inputs = record.labels["Inputs"]
     data = list(inputs["data"].values())
     values = {"data": digest(inputs["data"]) if len(data) > 1 else next(iter(data), None)}

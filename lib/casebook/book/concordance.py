@@ -28,7 +28,6 @@ def read_concordance(document):
 
 
 def documents():
-    """Name the documents that have a table."""
     return sorted(path.stem for path in CONCORDANCES.glob("*.yml"))
 
 
@@ -50,7 +49,6 @@ def example_sentences(document, row):
 
 
 def concordance_page(document, chapters=()):
-    """The page of one document, with the numbers of a run."""
     table = read_concordance(document)
     rows = []
     for row in table["rows"]:

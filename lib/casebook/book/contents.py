@@ -56,14 +56,12 @@ def _entry(chapter, title):
 
 
 def short(title):
-    """The first words of a title."""
     words = title.split()
     start = " ".join(words[:MOST_WORDS]).rstrip(":,")
     return f"{start}…" if len(words) > MOST_WORDS else start
 
 
 def files_of(entry):
-    """Pages of a table of contents, or of one entry of it, at any depth."""
     if "file" in entry:
         yield entry["file"]
     for name in ("parts", "chapters", "sections"):

@@ -52,7 +52,6 @@ def citation():
 
 
 def cite_as(cited):
-    """Write a citation in one line."""
     authors = ", ".join(
         author.get("name") or f"{author['family-names']} {author['given-names']}"
         for author in cited["authors"]
@@ -63,7 +62,6 @@ def cite_as(cited):
 
 
 def site_address():
-    """Give the address at which the book is published, without a slash; None if none is set."""
     address = configuration().get("html", {}).get("baseurl") or ""
     return str(address).rstrip("/") or None
 

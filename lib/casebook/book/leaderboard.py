@@ -24,7 +24,6 @@ PAGE = "leaderboard"
 
 
 def leaderboard_link(chapter):
-    """Write the link from a chapter to its systems on the page; nothing if it kept none."""
     if chapter.leaderboard is None:
         return ""
     address = f"../../generated/{PAGE}.html#data={chapter.cell}"
@@ -32,7 +31,6 @@ def leaderboard_link(chapter):
 
 
 def leaderboard_pages(chapters):
-    """Write the page and the data that it loads; nothing if no chapter kept any."""
     content = [_content(chapter) for chapter in chapters if chapter.leaderboard]
     if not content:
         return {}

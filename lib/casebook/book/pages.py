@@ -58,7 +58,6 @@ def generated(run, chapters):
 
 
 def cards_shown(chapters):
-    """Give the data cards of a site: all of ours; of a project its own and those of its data."""
     if ROOT == SHIPPED:
         return cards()
     keys = {path.stem for path in CARDS.glob("*.yml")}
@@ -67,7 +66,6 @@ def cards_shown(chapters):
 
 
 def data_cards(chapters):
-    """The licences of the data sets of a site, and below them the cards."""
     shown = cards_shown(chapters)
     if not shown:
         return "No data set of this run has a data card.\n"
@@ -114,7 +112,6 @@ def _systems():
 
 
 def provenance(run, chapters):
-    """What each notebook was made from, where, and how it is made again."""
     seconds = read_timings(run)
     rows = [_provenance_row(each, seconds.get(each.cell)) for each in chapters if each.record]
     versions = {"casebook": __version__}

@@ -159,7 +159,6 @@ def _table_number(chapter, path):
 
 
 def stated_page(chapters):
-    """All statements, those first that a measurement contradicts."""
     rows = []
     for row in read_stated():
         measurements = measured(chapters, row) if "values" in row else []
@@ -185,7 +184,6 @@ def _row(row, measurements):
 
 
 def _plot(row, measurement):
-    """Stated and measured values of one data set on one axis."""
     unit = 100 if row.get("points") else 1
     words = verdicts(row, measurement)
     lanes = []

@@ -37,12 +37,10 @@ def spellings(word):
 
 
 def words_page():
-    """The list, group by group: of each word its sentence, an example, a picture."""
     return TEMPLATES.get_template("words.md").render(groups=word_groups(), picture=picture)
 
 
 def picture(name, alternative):
-    """Read a small drawing, which takes its colours from the theme."""
     drawing = (FOLDER / "words" / f"{name}.svg").read_text(encoding="utf-8")
     start = f'<svg class="word-picture" role="img" aria-label="{html.escape(alternative)}" '
     drawing = drawing.replace("<svg ", start)
@@ -53,7 +51,6 @@ def picture(name, alternative):
 
 
 def link_data():
-    """Write the script that tells the one of the links what there is to link."""
     words = [
         {"spellings": spellings(word), "means": word["means"], "anchor": anchor(word)}
         for group in word_groups()

@@ -17,7 +17,6 @@ import typer
 from casebook import __version__
 from casebook.cli import (  # noqa: F401
     assistant,
-    corpus,
     data,
     factcheck,
     raters,
@@ -109,7 +108,6 @@ def _parser():
 
 
 def _our_words(words):
-    """The words of a command, with ours for EmbeddingShift's name of it."""
     first = words[0].lower() if words else ""
     return [*ALIASES[first].split(), *words[1:]] if first in ALIASES else list(words)
 

@@ -22,12 +22,6 @@ def answer(
     as_json,
     **options,
 ):
-    """Ask a model, or your application, every question, and keep the answers as a log.
-
-    The same command again asks what is missing; exit 3 if something is.
-
-    Example: casebook answer questions.jsonl --corpus docs --model gpt-4o-mini --out log.jsonl
-    """
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: name a .jsonl file")
     if (model is None) == (app is None):
@@ -49,10 +43,6 @@ def answer(
 
 @command(gate, "log")
 def gate_log(log, against, margin, as_json, **options):
-    """Test that a log of answers is not worse than an older one; exit 2, 4 or 5 if not shown.
-
-    Example: casebook gate log new.jsonl --against old.jsonl
-    """
     result = assistant.gate.gate_logs(log, against, margin=margin, **options)
     readings = map(data.tables.reading_text, result["readings"])
     columns = {"system": "system", "measure": "measure", "level": "new", "baseline": "old"}

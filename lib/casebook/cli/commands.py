@@ -1,4 +1,4 @@
-"""How commands are declared: ``commands.yml`` has their arguments, options and defaults."""
+"""How commands are declared: ``commands.yml`` has their texts, arguments, options and defaults."""
 
 import functools
 import inspect
@@ -36,7 +36,6 @@ app = typer.Typer(
 
 
 def command_group(name, text):
-    """A group of commands below ``casebook``."""
     group = typer.Typer(name=name, help=text, no_args_is_help=True)
     app.add_typer(group)
     return group
@@ -49,14 +48,14 @@ def command(group=app, name=None):
         words = [name or function.__name__]
         if group is not app:
             words.insert(0, group.info.name)
-        group.command(words[-1], cls=Command)(declared(function, " ".join(words)))
+        callback = declared(function, " ".join(words))
+        group.command(words[-1], cls=Command, help=DECLARED[" ".join(words)]["help"])(callback)
         return function
 
     return register
 
 
 def declared(function, words):
-    """A function with the signature that is declared, as typer reads it."""
     declaration = DECLARED[words]
     shared = {name: SHARED[name] for name in declaration.get("also", ())}
     options = declaration.get("options", {}) | shared

@@ -14,7 +14,6 @@ CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but ne
 
 
 def use_models(device, precision, batch_size):
-    """Set how this command and the processes that it starts run models."""
     settings = models.device.model_settings(device, precision, batch_size)
     os.environ.update(settings.environment())
 
@@ -50,7 +49,6 @@ def show(report, as_json, *parts, digits="z.4f"):
 
 
 def show_report(report, as_json, out, *parts):
-    """Write a report to a file, if one is named, and print it."""
     if out is not None:
         write_json(out, plain(report))
         parts = [*parts, str(out)]

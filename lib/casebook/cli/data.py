@@ -1,42 +1,35 @@
-"""``casebook data | convert``: data sets, their cards, and collections made of tables."""
+"""``casebook data | convert | corpus``: data sets, collections made of tables, large ones."""
 
-from casebook import data
+import contextlib
+import os
+
+import typer
+
+from casebook import batch, data, retrieval
 from casebook.cli.commands import command, command_group
-from casebook.cli.common import echo, show
-from casebook.errors import CheckFailed
+from casebook.cli.common import echo, show, use_models
+from casebook.errors import CheckFailed, InputError
+from casebook.files import refuse_overwriting
+from casebook.readers import parse_json
 
 group = command_group("data", "List, pull and check the data sets.")
+corpora = command_group("corpus", "Encode a large collection on disk, and search it.")
 
 
 @command(group, "list")
 def list_(as_json):
-    """List the data sets with licence and status (ok: on this machine).
-
-    Example: casebook data list --json
-    """
     table = data.registry.overview()
     show(table, as_json, table)
 
 
 @command(group)
 def pull(names):
-    """Download data sets from the sources on their cards and check their hashes.
-
-    Example: casebook data pull consumer_contracts_qa privacy_qa
-    """
     for path in data.registry.pull(names or None):
         echo(str(path))
 
 
 @command(group)
 def check(names, as_json):
-    """Check files against hashes and counts; exit code 2 if one differs.
-
-    A folder of your own, such as ./lease, is read and searched for repeated ids and texts, unknown
-    ids, conflicting grades, and questions that two splits share; exit code 2 if there are any.
-
-    Example: casebook data check ./lease
-    """
     rows = data.registry.check(names or None)
     show(rows, as_json, rows)
     bad = rows.loc[rows["status"] == "bad", "dataset"].unique()
@@ -47,10 +40,6 @@ def check(names, as_json):
 
 @command(group)
 def card(name):
-    """Show a data card: licence, citation, sources, counts and caveats.
-
-    Example: casebook data card privacy_qa
-    """
     found, _ = data.registry.resolve(name)
     echo(data.cards.as_markdown(found))
 
@@ -64,10 +53,6 @@ def convert(
     columns,
     as_json,
 ):
-    """Convert tables (CSV, TSV, JSON lines, xlsx, parquet) to a folder for all chapters.
-
-    Example: casebook convert faq --corpus docs.csv --queries questions.csv --qrels qrels.csv
-    """
     splits = {}
     for text in qrels:
         split, between, path = text.rpartition("=")
@@ -77,3 +62,62 @@ def convert(
     folder = out if out.is_absolute() else f"./{out}"
     following = f"next, casebook run retrieval_ablation -p dataset={folder}"
     show(report, as_json, *map(str, readings.values()), f"{out}: {following}")
+
+
+@command(corpora)
+def encode(
+    folder,
+    out,
+    encoder,
+    size,
+    titles,
+    workers,
+    threads,
+    scheduler,
+    as_json,
+    **models,
+):
+    use_models(**models)
+    if scheduler is None:  # before a library reads it, here and in the workers
+        import joblib  # slow
+
+        os.environ["OMP_NUM_THREADS"] = str(threads or max(1, joblib.cpu_count() // workers))
+    with _cluster(workers, scheduler) as cluster:
+        documents = data.folders.read_collection(folder, titles)
+        summary = retrieval.encoded.encode_corpus(documents, encoder, out, size, cluster)
+    line = "{folder}: {documents} documents, {passages} passages, {dims} dimensions, {encoder}"
+    show(summary, as_json, line.format(**summary))
+
+
+@command(corpora)
+def search(
+    corpus,
+    queries,
+    mode,
+    k,
+    filters,
+    encoder,
+    out,
+    **models,
+):
+    from casebook.trec import run_lines, write_run
+
+    try:
+        conditions = parse_json(filters or "null")
+    except ValueError as error:
+        raise InputError(f"--filters: is not JSON: {error}") from error
+    if filters and not isinstance(conditions, dict):
+        raise InputError("--filters: is no object of conditions")
+    use_models(**models)
+    refuse_overwriting(out, queries, corpus / "encoded.json", *corpus.glob("files-*/**/*"))
+    run = retrieval.encoded.search_folder(corpus, queries, k, mode, encoder, conditions)
+    if out is None:  # as color, or typer would leave out of ids what looks like one
+        typer.echo("".join(run_lines(run)), nl=False, color=True)
+    else:
+        echo(f"{write_run(out, run)}: {len(run)} queries, up to {k} documents each")
+
+
+def _cluster(workers, scheduler):
+    if scheduler:
+        return batch.cluster.scheduler_workers(scheduler)
+    return batch.cluster.processes(workers) if workers > 1 else contextlib.nullcontext()

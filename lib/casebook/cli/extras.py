@@ -41,7 +41,6 @@ EXTRAS = {
 
 
 def require(extra):
-    """Refuse to begin what cannot end without an extra."""
     if missing := _missing(extra):
         raise InputError(_remedy(missing[0], extra, missing))
 

@@ -34,10 +34,6 @@ def forms(
     as_json,
     **plan,
 ):
-    """Make one blind form per rater, the sealed key and the pre-registration.
-
-    Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
-    """
     if not kinds:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
     name = folder.name if _FILE_NAME.fullmatch(folder.name) else "study"
@@ -62,10 +58,6 @@ def forms(
 
 @command(group)
 def simulate(study, folder, seed, **truth):
-    """Fill the workbooks of a study with simulated raters, to rehearse the analysis.
-
-    Example: casebook raters simulate pilot returned --effect 0.7
-    """
     truth = raters.simulate.Truth(**truth)
     for path in raters.simulate.fill_forms(study, folder, truth, seed=seed):
         echo(str(path))
@@ -84,10 +76,6 @@ def audit(
     as_json,
     **unblinding,
 ):
-    """Search forms for what gives the systems away; with the key, audit returned judgements too.
-
-    Example: casebook raters audit returned --key pilot
-    """
     returned = raters.read.read_forms(files, columns)
     names = word
     tables = {}
@@ -123,12 +111,6 @@ def analyse(
     as_json,
     **said,
 ):
-    """Analyse returned forms: preference, agreement, ratings, validity.
-
-    As pages of a report: casebook run rater_agreement -p forms=returned -p key=pilot
-
-    Example: casebook raters analyse returned --key pilot --out results
-    """
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
     returned = raters.read.read_forms(files, columns)
@@ -181,7 +163,7 @@ def _likert_analysis(returned, key, force, seed):
     if key is None:
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
     key = raters.unblinding.read_key(key)
-    ratings, defects = raters.unblinding.unblind_likert(returned, key, force=force)
+    ratings, defects = raters.unblinding.join_with_key(returned, key, "likert", force)
     tables = {
         "ratings": raters.ratings.likert_summary(ratings, seed=seed),
         "defects": raters.read.defect_table(defects),

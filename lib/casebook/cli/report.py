@@ -1,6 +1,6 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
-from casebook import assistant, batch, data, runs
+from casebook import batch, data, runs
 from casebook.cli.commands import command
 from casebook.cli.common import echo, say, use_models
 from casebook.cli.extras import require
@@ -12,10 +12,6 @@ MOST_ANSWERS = 3  # experiments whose answers a run prints
 
 @command()
 def init(folder, title, author, licence):
-    """Start a book of your own: notebooks, grid, example data, settings.
-
-    Example: casebook init my_book --title "Our assistant" --author "A. Lawyer"
-    """
     from casebook.project import start_project
 
     start_project(folder, title, author, licence)
@@ -24,10 +20,6 @@ def init(folder, title, author, licence):
 
 @command()
 def report(run, tag, grid, force, device, precision, batch_size, **options):
-    """Download the data, run all configurations with a tag, then build the book.
-
-    Example: casebook report --run mine --workers 2
-    """
     use_models(device, precision, batch_size)
     require("book")
     cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
@@ -50,10 +42,6 @@ def run(
     batch_size,
     **options,
 ):
-    """Run experiments; unchanged ones are skipped.
-
-    Example: casebook run retrieval_ablation --run mine -p dataset=./my_folder
-    """
     use_models(device, precision, batch_size)
     require("book")
     planned = _plan(
@@ -73,10 +61,6 @@ def run(
 
 @command()
 def build(run):
-    """Render results/<run> as a self-contained site.
-
-    Example: casebook build --run mine
-    """
     from casebook.book import build_book
 
     index = build_book(run)
@@ -86,21 +70,16 @@ def build(run):
 
 
 def _pull(cells):
-    """Fetch the data sets of cells; published votes and answers, where they can be had."""
-    needed = set()
-    stand_in = set()
+    """Fetch the data sets of cells; for published answers and votes others may stand in."""
+    names = set()
     for cell in cells:
-        for name in map(cell.parameters.get, ("dataset", "rating_set")):
-            if name and data_folder(name) is None:
-                is_votes = data.registry.resolve(name)[0].kind == "votes"
-                is_published = (cell.experiment, name) == ("assistant", assistant.ANSWERED)
-                (stand_in if is_votes or is_published else needed).add(name)
-    data.registry.pull(sorted(needed))
-    for name in sorted(stand_in - needed):
+        names |= {cell.parameters.get("dataset"), cell.parameters.get("rating_set")} - {None}
+    for name in sorted(names):
         try:
-            data.sources.pull(data.registry.resolve(name)[0])
+            if data_folder(name) is None:
+                data.registry.pull([name])
         except data.sources.Absent as problem:
-            say(f"warning: {problem}; a demonstration or a reconstruction stands in")
+            say(f"warning: {problem}; a demonstration or a reconstruction may stand in")
 
 
 def _plan(run, cells, names, tag, texts, force):

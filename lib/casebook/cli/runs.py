@@ -25,7 +25,6 @@ for each in (group, gate):
 
 
 def _listing(context):
-    """The runs of the registry that the options name."""
     listing = runs.registry.discover(runs.registry.locate(**context.obj))
     for path, why in listing.unreadable.items():
         say(f"unreadable: {path}: {why}")
@@ -34,10 +33,6 @@ def _listing(context):
 
 @command(group, "list")
 def list_(context, workflow, as_json):
-    """List runs, newest first, with data set and comparability key.
-
-    Example: casebook runs list --workflow retrieval_ablation
-    """
     listing = _listing(context)
     rows = listing.runs
     if workflow:
@@ -51,14 +46,6 @@ def list_(context, workflow, as_json):
 
 @command(group)
 def compare(context, pair, measure, top, as_json):
-    """Rank runs by a metric, or compare two runs query by query.
-
-    Without run names, ranks runs within each group of comparable runs; * in the metric stands for
-    any system. With two runs, prints the paired difference with interval and p-value, the queries
-    that changed, and the labels that differ.
-
-    Example: casebook runs compare -m "smoke.*.ndcg@10"
-    """
     listing = _listing(context)
     if pair:
         report = runs.decide.compare_named(listing, pair, measure)
@@ -80,10 +67,6 @@ def _show_ranking(listing, measure, top, as_json):
 
 @command(group)
 def active(context, measure, as_json):
-    """Show the promoted run of a metric, who promoted it and why.
-
-    Example: casebook runs active -m original:ndcg@3
-    """
     entry = runs.promotions.active_promotion(_listing(context).root, measure)
     lines = [f"no run is promoted for {measure}: use casebook runs decide --apply"]
     show(entry, as_json, *(lines_of(entry) if entry else lines))
@@ -91,10 +74,6 @@ def active(context, measure, as_json):
 
 @command(group)
 def history(context, measure, most, as_json):
-    """Show promotions and rollbacks, newest first.
-
-    Example: casebook runs history -m original:ndcg@3 --max 5
-    """
     import pandas as pd
 
     entries = runs.promotions.read_promotions(_listing(context).root, measure)
@@ -105,10 +84,6 @@ def history(context, measure, most, as_json):
 
 @command(group)
 def verify(context, as_json):
-    """Check the hash chain of the promotion log; exit 2 if something was changed.
-
-    Example: casebook runs verify
-    """
     root = _listing(context).root
     faults = runs.promotions.verify(root)
     entries = None if faults else len(runs.promotions.read_promotions(root))
@@ -120,10 +95,6 @@ def verify(context, as_json):
 
 @command(group)
 def decide(context, measure, run, apply, as_json, **options):
-    """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
-
-    Example: casebook runs decide -m smoke.full.ndcg@10 --apply
-    """
     listing = _listing(context)
     if run:
         options["run"] = runs.registry.find_run(listing, run)
@@ -140,12 +111,6 @@ def decide(context, measure, run, apply, as_json, **options):
 
 @command(group)
 def promote(context, reason, measure, run, force, as_json):
-    """Promote a run by name, or the best one, and log why.
-
-    Exit 5 if the promoted run was measured on different data, unless --force is given.
-
-    Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
-    """
     listing = _listing(context)
     if run:
         chosen = runs.registry.find_run(listing, run)
@@ -157,20 +122,12 @@ def promote(context, reason, measure, run, force, as_json):
 
 @command(group)
 def rollback(context, reason, measure, as_json):
-    """Promote the previous run again; each call goes one step further back.
-
-    Example: casebook runs rollback --reason "wrong data"
-    """
     entry = runs.promotions.rollback(_listing(context).root, measure, reason)
     show(entry, as_json, f"promoted for {entry['metric']}: {entry['runId']}")
 
 
 @command(group)
 def matrix(context, spec, dry, as_json):
-    """Run several variants of a command and rank all runs; exit 3 if one fails.
-
-    Example: casebook runs matrix --spec variants.yml --dry
-    """
     plan = read_yaml(spec)
     try:
         commands = {each["name"]: list(map(str, each["args"])) for each in plan["variants"]}
@@ -209,10 +166,6 @@ def _succeeds(words, path, variant):
 
 @command(gate, "run")
 def gate_run(context, run, against, measure, margin, as_json):
-    """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
-
-    Example: casebook gate run RUN --against REFERENCE -m map@1 --margin 0.01
-    """
     listing = _listing(context)
     if against is None:
         entry = runs.promotions.active_promotion(listing.root, measure)

@@ -13,7 +13,7 @@ DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 # Columns that people are shown.
 COMPARED = [
     *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
-    *("p", "p_adjusted", "p_holm", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
+    *("p", "p_adjusted", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
 COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
 
@@ -29,10 +29,6 @@ def evaluate(
     skip_missing,
     as_json,
 ):
-    """Score a run against judgements, with intervals and a count of the queries.
-
-    Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
-    """
     from casebook.frames import estimates
     from casebook.measures.ranking import evaluate
 
@@ -67,12 +63,6 @@ def compare(
     as_json,
     **told,
 ):
-    """Compare systems unit by unit: intervals, corrected tests, effect sizes, ties.
-
-    Example: casebook compare scores.csv --unit id --score accuracy --cluster contract
-
-    Example: casebook compare qrels.txt bm25.txt dense.txt -m nDCG@10 --against bm25
-    """
     from casebook import sentences
 
     about = {"margin": margin, "seed": seed}
@@ -110,10 +100,8 @@ def agreement(
     as_json,
     **layout,
 ):
-    """Measure inter-rater agreement, with intervals for these raters and for new ones.
+    import pandas as pd
 
-    Example: casebook agreement ratings.csv --level ordinal --json
-    """
     if counts:
         layout = {name: layout[name] for name in ("columns", "values", "rows")}
         frame = raters.annotations.read_counts(ratings, counts, **layout)
@@ -126,6 +114,11 @@ def agreement(
         is_numeric = frame.to_numpy().dtype.kind == "f"
         level = level or ("ordinal" if is_numeric or scale else "nominal")
         categories = [part.strip() for part in scale.split(",")] if scale else None
+        if scale and is_numeric:
+            try:
+                categories = list(map(float, categories))
+            except ValueError:
+                raise InputError(f"--scale {scale!r}: the ratings are numbers") from None
         panel = measures.agreement.as_panel(frame, categories, wide)
     options = {"weights": weights, "seed": seed}
     results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
@@ -140,13 +133,7 @@ def agreement(
         rows.append(row | {"n": result.n_items, "reason": result.reason})
     notes = [f"level of krippendorff_alpha: {level}"]
     notes.append("these raters: other items; new raters: other items and other raters")
-    show(values, as_json, *notes, _frame(rows))
-
-
-def _frame(rows):
-    import pandas as pd  # slow
-
-    return pd.DataFrame(rows)
+    show(values, as_json, *notes, pd.DataFrame(rows))
 
 
 @command(gate, "scores")
@@ -161,10 +148,6 @@ def gate_scores(
     as_json,
     **told,
 ):
-    """Test that scored systems are not worse than another; exit 2, 4 or 5 if not shown.
-
-    Example: casebook gate scores scores.csv --against old --margin 0.02
-    """
     if unit:
         told["columns"]["unit"] = unit
     scores = _scores_of_table(table, measures, systems, complete=False, **told)
@@ -174,10 +157,6 @@ def gate_scores(
 
 @command(audit)
 def tables(source, n, positives, as_json):
-    """Find reported scores that no confusion matrix gives; exit 2 if there are any.
-
-    Example: casebook audit tables reported.csv --n 10 --positives 8
-    """
     reported = audits.tables.read_tables(source, n, positives)
     say(data.tables.reading_text(reported.attrs["reading"]))
     rows = audits.tables.check_tables(reported)
@@ -203,7 +182,6 @@ def show_gate(result, as_json, columns, *parts):
 
 
 def _sources(paths, columns):
-    """Judgements and runs; what was read of tables is printed."""
     kinds = ["qrels", *["run"] * (len(paths) - 1)]
     read = [data.rankings.read_rankings(*each, columns) for each in zip(paths, kinds, strict=True)]
     readings = [str(reading) for _, reading in read if reading]
@@ -225,7 +203,6 @@ def _scores_of_table(path, measures, systems, **options):
 
 
 def _scores_of_runs(files, names, columns, about):
-    """Scores of runs on judgements, by measure."""
     import pandas as pd
 
     from casebook.scores import Scores
@@ -258,5 +235,5 @@ def _compared(scores, against):
     compared = list(zip(rows["system"], rows["against"], strict=True))
     sizes = pair_sizes(scores.values, compared, 0.05, scores.clusters)
     rows = rows.astype(dict.fromkeys(COUNT_COLUMNS, int))
-    rows = rows.assign(p_holm=stats.tests.holm(rows["p"]), dz=sizes["dz"], mde=sizes["mde"])
+    rows = rows.assign(dz=sizes["dz"], mde=sizes["mde"])
     return {"systems": systems, "pairs": rows}

@@ -31,10 +31,6 @@ def run(
     as_json,
     **options,
 ):
-    """Edit one case step by step and report the sensitivity to each fact type.
-
-    Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
-    """
     folder = data_folder(Path(dataset) if Path(dataset).is_dir() else dataset)
     refuse_overwriting(out, case, folder and folder[1], facts)
     expanded = sensitivity.tree.EXPANSION_THRESHOLD if threshold is None else threshold
@@ -69,13 +65,6 @@ def evaluate(
     as_json,
     **options,
 ):
-    """Compare the sensitivity of a retriever with annotated cases.
-
-    Prints COUNTERCASE's accuracies, Spearman correlation and accept rate, stated and as its code
-    has them; then AUROC beyond placebo edits, with intervals over cases.
-
-    Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
-    """
     refuse_overwriting(out, cases, corpus, facts)
     search, settings = _settings(**options)
     domain, judge = _domain_and_judge(facts, validator)
@@ -106,13 +95,6 @@ def score(
     as_json,
     **options,
 ):
-    """Score the faithfulness of explanations: COUNTERCASE's definitions and standard measures.
-
-    Each explanation is also scored against sources that have nothing to do with it: a score means
-    as much as it exceeds that control. Word overlap does not notice a turned negation.
-
-    Example: casebook explain score explanations.jsonl --sources judgments
-    """
     refuse_overwriting(out, explanations, sources)
     read = explain.study.read_explanations(explanations, sources, columns, rows, lists)
     scored = explain.study.score_explanations(read, pool=read.sources, **options)

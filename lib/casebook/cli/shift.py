@@ -1,6 +1,6 @@
 """``casebook shift | segments``: learn a shift, evaluate it, gate it, apply it to some queries."""
 
-from casebook import runs, shift
+from casebook import data, runs, shift
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, show
 
@@ -10,20 +10,14 @@ segments_group = command_group("segments", "Apply a shift to some queries and sk
 
 @command(group)
 def train(dataset, domain, tenant, as_json, **options):
-    """Learn a shift on the training queries and choose its scale on the development queries.
-
-    Writes shift-training-result.json, shift-training-result.md and training_stats.json.
-
-    Example: casebook shift train insurance --mode posneg-uniform --hardneg-topk 2
-    """
     setup = shift.artifacts.Setup(dataset, **options)
     layout = _layout(dataset, domain, tenant)
     folder, values, stats = shift.artifacts.train_shift(setup, layout.results)
     result = {name: value for name, value in values.items() if name != "DeltaVector"}
-    report = {"folder": str(folder), "result": result, "stats": vars(stats)}
+    report = {"folder": str(folder), "result": result, "stats": stats}
     note = shift.artifacts.why_unmoved(values, values["Scale"])
     chosen = {name: values[name] for name in ("Scale", "SelectionScore")}
-    show(report, as_json, *lines_of(vars(stats) | chosen | {"note": note}), str(folder))
+    show(report, as_json, *lines_of(stats | chosen | {"note": note}), str(folder))
 
 
 @command(group)
@@ -36,12 +30,6 @@ def run(
     tenant,
     as_json,
 ):
-    """Evaluate a trained shift on the test queries; two runs, without and with it, are recorded.
-
-    Writes eval.perQuery.*.json and metrics-posneg.json.
-
-    Example: casebook shift run insurance --latest --scale 0.5 --json
-    """
     layout, trained, setup = _trained(dataset, latest, training, domain, tenant)
     report = shift.artifacts.run_shift(setup, trained, layout, scale=scale)
     lines = [report["note"]] if report["note"] else []
@@ -62,12 +50,6 @@ def evaluate(
     as_json,
     **options,
 ):
-    """Run the diagnostic evaluators and the acceptance gate; exit 2 if it fails, 4 if undecided.
-
-    Writes run_manifest.json and, with a baseline, acceptance_gate.json.
-
-    Example: casebook shift eval insurance --gate-profile documented+cosine --json
-    """
     trained = _trained(dataset, latest, training, domain, tenant)
     layout, training, setup = trained
     options["mode"] = "shared" if shared_references else "per-query"
@@ -81,10 +63,6 @@ def evaluate(
 
 @command(segments_group)
 def compare(segments, measure, seed, as_json):
-    """Compare no shift, a shift of all queries and a shift of some.
-
-    Example: casebook segments compare --segments segments.json --measure map@1
-    """
     parts = shift.segments.read_segments(segments)
     for path in (parts.baseline, parts.shifted):
         runs.registry.check_tenant(path, runs.registry.current_tenant())
@@ -99,7 +77,7 @@ def compare(segments, measure, seed, as_json):
 
 
 def _layout(dataset, domain, tenant):
-    return runs.registry.locate(domain, tenant, default=shift.artifacts.load_dataset(dataset).key)
+    return runs.registry.locate(domain, tenant, default=data.load(dataset).key)
 
 
 def _trained(dataset, latest, folder, domain, tenant):

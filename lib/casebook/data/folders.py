@@ -1,4 +1,4 @@
-"""Collections in folders: BEIR, documents with TREC judgements, and Mini-Insurance."""
+"""Collections in folders: BEIR, and documents with TREC judgements."""
 
 from pathlib import Path
 
@@ -6,7 +6,6 @@ import pandas as pd
 
 from casebook.data.rankings import read_rankings
 from casebook.data.splits import RetrievalDataset
-from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl, read_text
@@ -18,11 +17,9 @@ LAYOUT = "corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
 
 
 def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING, card=None):
-    """One split of a BEIR folder (`LAYOUT`), or Mini-Insurance."""
+    """One split of a BEIR folder (`LAYOUT`)."""
     folder = Path(folder)
     key = key or folder.resolve().name
-    if (folder / "policies").is_dir():
-        return read_mini_insurance(folder, key)
     texts = one_of(folder, "corpus"), one_of(folder, "queries")
     qrels = folder / "qrels" / f"{valid_name(split, 'split')}.tsv"
     if not qrels.is_file():
@@ -131,23 +128,3 @@ def one_of(folder, stem):
             return path
     problem = f"has no {stem}.jsonl" if folder.is_dir() else "no such folder"
     raise InputError(f"{folder}: {problem}: give one with {LAYOUT}, or with .txt and .md files")
-
-
-def read_mini_insurance(folder, key="insurance"):
-    """``policies/<id>.txt`` and ``queries/queries.json``, a list of id, text and relevantDocId."""
-    paths = sorted((folder / "policies").glob("*.txt"))
-    # With its last line end, on which embeddings by hash depend.
-    texts = [path.read_text(encoding="utf-8-sig") for path in paths]
-    documents = pd.DataFrame({"doc_id": [path.stem for path in paths], "title": "", "text": texts})
-    needed = ["id", "text", "document"]
-    reading = read_roles(read_table(folder / "queries" / "queries.json"), "policies", needed)
-    # Ids are equal whatever their case.
-    names = {name.casefold(): name for name in documents["doc_id"]}
-    relevant = reading.texts("document").str.casefold().map(names)
-    for row in relevant.index[relevant.isna()]:
-        reading.refuse(row, f"policy {reading.table['document'][row]!r} has no file")
-    queries = pd.DataFrame({"query_id": reading.texts("id"), "text": reading.texts("text")})
-    qrels = {
-        name: {document: 1} for name, document in relevant.set_axis(queries["query_id"]).items()
-    }
-    return RetrievalDataset(key, "test", documents, queries.reset_index(drop=True), qrels)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.tables import ROLES, listed, short, to_type
+from casebook.data.tables import listed, short, to_type
 from casebook.errors import InputError, refuse
-from casebook.raters.annotations import read_criteria
 from casebook.raters.layouts import (
     ABOUT_SHEET,
     KEY_DIGEST,
@@ -18,7 +17,7 @@ from casebook.raters.layouts import (
     SHEET,
     form_layout,
 )
-from casebook.sheets import KINDS, Book, Sheet, read_book, require_values
+from casebook.sheets import KINDS, read_book, require_values
 
 # Effects of a defect on the judgement.
 NOTE = "note"
@@ -46,9 +45,8 @@ def defect_table(defects):
 def read_forms(paths, columns=None):
     """Read returned forms (.xlsx, .xlsm, .csv, folders), ours or in the documented layout.
 
-    A file with a row per rating (item, rater, criterion, rating) is read as a form of each rater.
     ``columns`` maps documented columns to their names in the files. A form's rater is its file's
-    base name, or as the file names it. An error names every file that cannot be read.
+    base name. An error names every file that cannot be read.
     """
     forms = []
     problems = []
@@ -58,7 +56,7 @@ def read_forms(paths, columns=None):
             problems.append(f"{path}: another form has this name: rename it")
         stems.add(path.stem)
         try:
-            forms += _forms_in(path, columns or {})
+            forms.append(form_of(read_book(path), path.stem, columns or {}))
         except InputError as error:
             problems.append(str(error))
     refuse(problems)
@@ -80,26 +78,6 @@ def form_files(paths):
     if not files:
         raise InputError(f"{listed(paths)}: no forms ({', '.join(KINDS)}) to read")
     return files
-
-
-# The form that a file is; of a file with a row per rating, one of each rater.
-def _forms_in(path, columns):
-    of_ratings = {role: columns[role] for role in ROLES["ratings"] if role in columns}
-    if path.suffix.lower() in KINDS and not of_ratings:
-        book = read_book(path)
-        names = {name for sheet in book.sheets for name in sheet.table}
-        if names.isdisjoint(ROLES["ratings"]["rater"]):
-            return [form_of(book, path.stem, columns)]
-    frames = read_criteria(path, columns=of_ratings, numbers=False)
-    ratings = pd.concat(frames, names=["criterion"]).rename_axis(columns="rater")
-    ratings = ratings.stack().unstack("criterion").dropna(how="all")  # noqa: PD010, PD013
-    forms = []
-    for rater, table in ratings.groupby(level="rater", sort=False):
-        table = table.droplevel("rater").rename_axis("prompt_id").reset_index()
-        table = table.astype(object).where(table.notna(), None)
-        sheet = Sheet(path.name, 1, table)
-        forms.append(form_of(Book(path, (sheet,)), rater, {}))
-    return forms
 
 
 # Read the form that a book is.

@@ -33,6 +33,7 @@ CONTROL_SYSTEMS = ("random", "constant")
 NO_DOCUMENT = ""  # id that no judgement names
 PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
 FIRST = 10  # documents that a reader sees
+POOL = 50  # documents that a last stage orders
 
 
 def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
@@ -222,8 +223,7 @@ def _same_input(first, second):
     """Why two pipelines do the same on every query; None where they do not."""
     if first.config == second.config:
         return "both are one system with these settings"
-    depth = FIRST * 5
-    last = [result.last_stage.padded(depth).truncate(depth) for result in (first, second)]
+    last = [result.last_stage.truncate(POOL).padded(POOL) for result in (first, second)]
     same_ids = np.array_equal(*(lists.ids for lists in last))
     if same_ids and np.array_equal(*(lists.scores for lists in last)):
         return "both read the same of these questions"

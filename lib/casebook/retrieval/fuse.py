@@ -193,7 +193,7 @@ def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10):
     Raises
     ------
     InputError
-        If shapes do not fit, a number is NaN, or `lambda_` or `k` is out of range.
+        If a number is NaN, or `lambda_` or `k` is out of range.
 
     References
     ----------
@@ -211,11 +211,8 @@ def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10):
     k = positive_depth(k)
     if not 0 <= lambda_ <= 1:
         raise InputError(f"lambda of marginal relevance must be in [0, 1], got {lambda_}")
-    fits = vectors.ndim == 3 and vectors.shape[:2] == relevance.shape
-    if not fits or np.isnan(relevance).any() or np.isnan(vectors).any():
-        raise InputError(
-            f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or hold NaN"
-        )
+    if np.isnan(relevance).any() or np.isnan(vectors).any():
+        raise InputError("marginal relevance has no value of NaN: check relevance and vectors")
     picked = RankedLists.empty(len(relevance), k)
     for row in np.flatnonzero((relevance > -np.inf).any(axis=1)):
         of_query = relevance[row]

@@ -143,7 +143,7 @@ def _head(root):
 
 def _parsed(line):
     try:
-        value = parse_json(line)
+        value = parse_json(line.decode())
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {}

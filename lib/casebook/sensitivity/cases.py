@@ -164,16 +164,14 @@ def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN, **said):
     It is a case of a table, chosen by name if there are several, or a judgment in text.
     """
     path = Path(path)
-    is_table = suffix_of(path) in ENDINGS
-    if is_table:
+    if suffix_of(path) in ENDINGS:
         cases, _, account = read_cases(path, domain, **said)
         sheets = {sheet.case_id: sheet for sheet in cases}
-        if name is None and len(sheets) == 1:
-            name = next(iter(sheets))
-        if name not in sheets:
+        chosen = name or next(iter(sheets))
+        if chosen not in sheets or (name is None and len(sheets) > 1):
             some = ", ".join([*sheets][:5])
             raise InputError(f"{path}: name one of {len(sheets)} cases by --case, such as {some}")
-        return sheets[name], (reading_text(account),)
+        return sheets[chosen], (reading_text(account),)
     text = read_text(path)
     extraction = extract_sheet(text, path.stem, domain)
     if extractor:

@@ -94,17 +94,15 @@ class FactType(_Entry):
 
 
 def _numbered(spans):
-    return [number for span in spans for number in _span(str(span))]
-
-
-def _span(text):
-    # The numbers of ``12``, ``12A`` or ``33-41``.
-    match = re.fullmatch(r"(\d{1,3})\s?-\s?(\d{1,3})|\d{1,3}[A-Z]{0,3}", text)
-    if match is None:
-        raise ValueError(f"{text!r} is no section: give 12, 12A or a span such as 33-41")
-    if match[1] is None:
-        return [text]
-    return [str(number) for number in range(int(match[1]), int(match[2]) + 1)]
+    # The numbers of ``12``, ``12A`` and ``33-41``.
+    numbers = []
+    for span in map(str, spans):
+        match = re.fullmatch(r"(\d{1,3})\s?-\s?(\d{1,3})|\d{1,3}[A-Z]{0,3}", span)
+        if match is None:
+            raise ValueError(f"{span!r} is no section: give 12, 12A or a span such as 33-41")
+        first, last = match.groups()
+        numbers += map(str, range(int(first), int(last) + 1)) if first else [span]
+    return numbers
 
 
 class Act(_Entry):
@@ -296,9 +294,8 @@ def adjacent_sections(structure, distance=2):
         for numbers in chapters.values():
             for number in numbers:
                 gaps = {other: abs(_leading(number) - _leading(other)) for other in numbers}
-                del gaps[number]
                 close = [other for other in sorted(gaps, key=gaps.get) if gaps[other] <= distance]
-                near[prefix + number] = tuple(prefix + other for other in close)
+                near[prefix + number] = tuple(prefix + other for other in close if other != number)
     return near
 
 

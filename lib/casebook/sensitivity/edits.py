@@ -295,24 +295,19 @@ def inert_words(vocabulary, sheets=(), domain=SHIPPED_DOMAIN):
     usable = [kind if len(kind) > 2 else () for kind in informative]
     if sum(map(len, usable)) >= 2 * CONTEXT_WORDS:
         return Inert(*usable)
-    own = _own_words(vocabulary, sheets, domain)
-    return NO_WORDS._replace(own=own) if len(own) >= 2 * CONTEXT_WORDS else NO_WORDS
-
-
-def _own_words(vocabulary, sheets, domain):
-    # Words of a collection that occur in no fact, nearest in frequency to those of facts.
-    words = [word for sheet in sheets for word in vocabulary.terms(sheet)]
-    usual = np.median([vocabulary.df[word] for word in words] or [1])
     # What facts may be, and become by an edit.
     of_facts = [facts.query_text(sheet) for sheet in sheets]
     of_facts += [*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *domain.acts]
     for kind in domain.types.values():
         of_facts += [kind.name, kind.unit, *kind.values]
     known = _TEMPLATE.union(_words(facts.in_words(" ".join(of_facts))))
+    terms = [vocabulary.df[word] for sheet in sheets for word in vocabulary.terms(sheet)]
+    usual = np.median(terms or [1])
     own = [word for word in sorted(vocabulary.df) if len(word) > 2 and word.isalpha()]
     own = [word for word in own if word not in known and vocabulary.informative(word)]
     own.sort(key=lambda word: abs(math.log(vocabulary.df[word] / usual)))
-    return tuple(own[:MOST_OWN_WORDS])
+    enough = len(own) >= 2 * CONTEXT_WORDS
+    return NO_WORDS._replace(own=tuple(own[:MOST_OWN_WORDS]) if enough else ())
 
 
 class Writer(NamedTuple):

@@ -115,13 +115,13 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     `empty` allows a sheet without a fact; `domain` has the acts and further fact types.
     """
     sheet = validate_record(where, record, FactSheet)
+    problems = contradictions(sheet)
     further = []
-    problems = []
     for at, fact in enumerate(sheet.further_facts):
         kind = domain.types.get(fact.fact_type)
         problem = kind.problem(fact.value) if kind else f"choose from {', '.join(domain.types)}"
         if problem:
-            problems.append(f"further_facts.{at}: {fact.fact_type} {str(fact)!r}: {problem}")
+            problems.insert(0, f"further_facts.{at}: {fact.fact_type} {str(fact)!r}: {problem}")
         unit = fact.unit or getattr(kind, "unit", "")
         further.append(fact.model_copy(update={"unit": unit}))
     sections = [normalise_section(name, domain) or name for name in sheet.sections_cited]
@@ -129,8 +129,8 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     sheet = sheet.model_copy(update=checked)
     if not (empty or present_types(sheet)):
         problems.append("(whole): has no fact, so nothing to change")
-    for problem in [*problems, *contradictions(sheet)]:
-        raise InputError(f"{where}: field {problem}")
+    if problems:
+        raise InputError(f"{where}: field {problems[0]}")
     return sheet
 
 
@@ -148,8 +148,9 @@ def contradictions(sheet):
     problems = []
     first = {}
     sides = vars(sheet.parties)
-    numbers = (fact for fact in facts_of(sheet) if fact.field.startswith("numerical_facts"))
-    for _, kind, field, number in numbers:
+    for _, kind, field, number in facts_of(sheet):
+        if kind not in NUMBERS:
+            continue
         subject = number.subject.casefold()
         unit = getattr(number, "unit", "").casefold()
         if subject and first.setdefault((kind, subject, unit), number.value) != number.value:

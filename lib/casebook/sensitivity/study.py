@@ -21,7 +21,7 @@ from casebook.scores import Scores
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import CaseCollection
 from casebook.sensitivity.domain import neighbours_or_next
-from casebook.sensitivity.edits import inert_words, single_fact_edits
+from casebook.sensitivity.edits import Vocabulary, inert_words, single_fact_edits
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, why_undefined
 from casebook.sensitivity.plausibility import accept_rates
 from casebook.sensitivity.tree import (
@@ -185,10 +185,11 @@ class SensitivityStudy:
         scores = self.pairs.select_dtypes(float).drop(columns="importance")
         both = self.pairs["dispositive"], scores, contrasted, self.pairs["case_id"].tolist()
         rows = frames.area_contrasts(*both, level=1 - 0.05 / len(contrasted))
-        outcomes = []
-        for row in rows.to_dict("records"):
-            outcome = verdicts.verdict_of(row["low"], row["high"], margin, reason=row["reason"])
-            outcomes.append(verdicts.NOT_MEASURED if np.isnan(row["difference"]) else outcome)
+        measured = rows[["low", "high", "reason"]].itertuples(index=False)
+        outcomes = [
+            verdicts.verdict_of(low, high, margin, reason=why) for low, high, why in measured
+        ]
+        outcomes = pd.Series(outcomes).mask(rows["difference"].isna(), verdicts.NOT_MEASURED)
         rows = rows.assign(verdict=outcomes, comparisons=len(contrasted))
         return rows.assign(margin=margin, control=0.5, note="")
 
@@ -282,13 +283,12 @@ def run_sensitivity_study(
     """
     settings = settings or TreeSettings()
     index = CorpusIndex(cases.documents, encoder)
+    vocabulary = Vocabulary(cases.documents["text"])  # once: long judgments take seconds
+    inert = inert_words(vocabulary, cases.sheets, cases.domain)
     trees = {}
-    vocabulary = None
     for system in track([*systems, RANDOM_ORDER], "systems"):
         search = case_search(system, index, k, chunking=chunking)
-        # Once: long judgments take seconds.
-        vocabulary = search.vocabulary = vocabulary or search.vocabulary
-        inert = inert_words(vocabulary, cases.sheets, cases.domain)
+        search.vocabulary = vocabulary
         grown = cases.sheets, search, settings, cases.neighbours, validator, inert
         trees[system] = grow_trees(*grown, domain=cases.domain)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}

@@ -61,7 +61,7 @@ def prepare(setup):
     """Load, embed and divide a dataset: all of it, its parts, and labels that fingerprint them."""
     check_choice("mode", setup.mode, TRAINING_MODES)  # before any vector is computed
     encoder = load_encoder(setup.embedder)
-    data = embed(load_dataset(setup.dataset), encoder)
+    data = embed(load(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
     parts = {part: data.take(rows) for part, rows in division.items()}
     machine = model_settings().fingerprint
@@ -82,10 +82,6 @@ def prepare(setup):
         "Queries": data.account(),
     }
     return data, parts, labels
-
-
-def load_dataset(name):
-    return load(Path(name) if (Path(name) / "policies").is_dir() else name)
 
 
 def names_of(dataset):
@@ -129,7 +125,7 @@ def write_training(root, workflow, shift, before, after, scale, labels):
         "WorkflowName": workflow,
         "CreatedUtc": utc(created),
         "BaseDirectory": folder.name,
-        "ComparisonRuns": shift.stats.Cases,
+        "ComparisonRuns": shift.stats["Cases"],
         "ImprovementFirst": 0.0,
         "ImprovementFirstPlusDelta": 0.0,
         "DeltaImprovement": 0.0,
@@ -148,7 +144,7 @@ def write_training(root, workflow, shift, before, after, scale, labels):
         "SelectionNdcg3Shifted": after["ndcg@3"],
         "SelectionScore": selection_score(before, after),
     }
-    write_json(folder / STATS, vars(shift.stats))
+    write_json(folder / STATS, shift.stats)
     write_json(folder / f"{RESULT}.json", values)
     largest = pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1]
     components = largest.head(_TOP_DIMENSIONS).map("{:+z.6f}".format)
@@ -208,7 +204,7 @@ def best_training(root, workflow, newest=False):
 
 def find_training(dataset, root, *, newest=False, folder=None):
     if folder is None:
-        folder = best_training(root, names_of(load_dataset(dataset))[0], newest).folder
+        folder = best_training(root, names_of(load(dataset))[0], newest).folder
     training = read_training(folder)
     labels = training.values["Labels"]
     options = {"by": labels["SplitBy"], "seed": labels["Seed"], **labels["Parameters"]}

@@ -40,6 +40,13 @@ CANDIDATE_SCALES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 FIXED_SCALES = {AS_DOCUMENTED: (1.0,)}
 SELECTION_MEASURE = "nDCG@10"
 GAP_MEASURE = "ndcg@3"
+# Statistics of learning that are shown.
+LEARNED = {
+    "Cases": "cases",
+    "ContradictoryPairs": "opposed",
+    "PreClipDeltaNorm": "before the clip",
+    "ResultantLength": "resultant length",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +55,7 @@ class AdditiveShift:
 
     vector: np.ndarray
     mode: str
-    stats: SimpleNamespace  # what happened in learning, under the documented names
+    stats: dict  # what happened in learning, under the documented names
     cancel_epsilon: float = CANCEL_EPSILON
 
     @property
@@ -137,24 +144,24 @@ def learn_posneg(
     norm = float(np.linalg.norm(mean))
     vector = mean * max_norm / norm if norm > max_norm else mean
     lengths = lengths if n else np.zeros(1)
-    stats = SimpleNamespace(
-        Cases=n,
-        UniquePairs=len(pairs),
-        ZeroDirections=len(found) - n,
-        ContradictoryPairs=sum((b, a) in pairs for a, b in pairs) // 2,
-        AvgDirectionNorm=float(lengths.mean()),
-        MinDirectionNorm=float(lengths.min()),
-        MaxDirectionNorm=float(lengths.max()),
-        NormClipApplied=norm > max_norm,
-        ClipNorm=max_norm,
-        PreClipDeltaNorm=norm,
-        PostClipDeltaNorm=float(np.linalg.norm(vector)),
+    stats = {
+        "Cases": n,
+        "UniquePairs": len(pairs),
+        "ZeroDirections": len(found) - n,
+        "ContradictoryPairs": sum((b, a) in pairs for a, b in pairs) // 2,
+        "AvgDirectionNorm": float(lengths.mean()),
+        "MinDirectionNorm": float(lengths.min()),
+        "MaxDirectionNorm": float(lengths.max()),
+        "NormClipApplied": norm > max_norm,
+        "ClipNorm": max_norm,
+        "PreClipDeltaNorm": norm,
+        "PostClipDeltaNorm": float(np.linalg.norm(vector)),
         # 1 if all directions agree; None without any.
-        ResultantLength=float(np.linalg.norm(units.mean(axis=0))) if n else None,
-        CancelOutSuspected=n > 0 and norm <= SUSPECT_NORM,
-        QueriesUsed=n_used,
-        QueriesWithoutError=len(data) - n_used,
-    )
+        "ResultantLength": float(np.linalg.norm(units.mean(axis=0))) if n else None,
+        "CancelOutSuspected": n > 0 and norm <= SUSPECT_NORM,
+        "QueriesUsed": n_used,
+        "QueriesWithoutError": len(data) - n_used,
+    }
     return AdditiveShift(vector, mode, stats, cancel_epsilon)
 
 
@@ -193,7 +200,7 @@ def learn_ridge(data, penalty=10.0):
 
     queries = data.queries[[not relevant.all() for relevant in data.relevant]]
     fitted = Ridge(penalty, fit_intercept=False).fit(queries, _contrasts(data))
-    return SimpleNamespace(move=fitted.predict)
+    return SimpleNamespace(move=fitted.predict, stats={})
 
 
 def learn(data, options):
@@ -232,11 +239,13 @@ class CrossFit:
         return "no shift was learned, so no question was moved"
 
     def choices(self):
+        """What each fold chose without its questions, and what happened in learning."""
         rows = []
-        for fold, selection in zip(self.folds, self.selections, strict=True):
-            lengths = np.linalg.norm(selection.shift.move(self.data.queries[fold]), axis=1)
-            chosen = {"scale": selection.scale, "length": lengths.mean(), **selection.options}
-            rows.append({"fold": len(rows) + 1, "held out": len(fold), **chosen})
+        for fold, (shift, options, scale, _) in zip(self.folds, self.selections, strict=True):
+            lengths = np.linalg.norm(shift.move(self.data.queries[fold]), axis=1)
+            chosen = {"scale": scale, "length": lengths.mean(), **options}
+            learned = {name: shift.stats.get(key) for key, name in LEARNED.items()}
+            rows.append({"fold": len(rows) + 1, "held out": len(fold), **chosen, **learned})
         return pd.DataFrame(rows)
 
 

@@ -44,14 +44,6 @@ _ENDS = {
     "scale": [max(CANDIDATE_SCALES)],
     "penalty": [options["penalty"] for options in LEARNERS[RIDGE]],
 }
-# Statistics of learning, by their documented names.
-_LEARNED = {
-    "Cases": "cases",
-    "ContradictoryPairs": "opposed",
-    "PreClipDeltaNorm": "length",
-    "PostClipDeltaNorm": "clipped to",
-    "ResultantLength": "resultant length",
-}
 _GATE_COLUMNS = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
 _SYSTEMS = read_yaml(Path(__file__).parent / "systems.yml")
 NAMES = {key: system["name"] for key, system in _SYSTEMS.items()}
@@ -216,17 +208,6 @@ def segmented(study, system, measure):
     helps = (after[labels] > before[labels]).to_numpy()
     by_labels = scores[BASELINE].mask(helps, scores[system])
     return scores.assign(**{"gap rule": by_rule, "oracle": by_labels})
-
-
-def learning(study):
-    """What happened in learning, by shift and fold."""
-    rows = []
-    for system in [name for name in study.fits if name != RIDGE]:
-        for fold, (shift, *_) in enumerate(study.fits[system].selections, 1):
-            row = {name: vars(shift.stats)[key] for key, name in _LEARNED.items()}
-            about = {"shift": NAMES[system], "fold": fold}
-            rows.append(about | row | {"cancelled": shift.cancel_reason is not None})
-    return pd.DataFrame(rows)
 
 
 def gate_table(study, systems, **resampling):
