@@ -111,7 +111,7 @@ class FactChecker:
     Examples
     --------
     >>> from casebook import FactChecker
-    >>> checker = FactChecker(["Money is limited to 500.", "Hail is covered."])
+    >>> checker = FactChecker([{"doc_id": "a", "text": "Money is limited to 500."}])
     >>> checker.check("Money is limited to 750.").verdict
     'NOT_SUPPORTED'
     """
