@@ -46,9 +46,8 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_a_fact_checker_takes_documents_as_they_are():
-    for documents in (["Money is limited to 500."], {"a": "Money is limited to 500."}):
-        checker = casebook.FactChecker(documents)
-        assert checker.check("Money is limited to 750.").verdict == "NOT_SUPPORTED"
+    checker = casebook.FactChecker([{"doc_id": "a", "text": "Money is limited to 500."}])
+    assert checker.check("Money is limited to 750.").verdict == "NOT_SUPPORTED"
 
 
 def test_runs_are_fused_by_rank():
