@@ -3,8 +3,8 @@
 import pytest
 
 
+# Rows of arguments on which a check fails, each with what it said.
 def failing(check, rows):
-    """Rows of arguments on which a check fails, each with what it said."""
     wrong = []
     for row in rows:
         try:
@@ -14,9 +14,8 @@ def failing(check, rows):
     return wrong
 
 
+# Rows (arguments, pattern) that a call does not refuse in one line with these words.
 def misnamed(call, rows, error):
-    """Rows (arguments, pattern) that a call does not refuse in one line with these words."""
-
     def check(arguments, pattern):
         with pytest.raises(error, match=pattern) as refusal:
             call(*arguments)
@@ -25,9 +24,8 @@ def misnamed(call, rows, error):
     return failing(check, rows)
 
 
+# Make a check a test of all rows, which lists those that fail.
 def table(rows):
-    """Make a check a test of all rows, which lists those that fail."""
-
     def of(check):
         def test():
             assert failing(check, rows) == []

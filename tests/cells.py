@@ -11,8 +11,8 @@ def as_text(value):
     return repr(value)
 
 
+# Execute a cell as a kernel does; gives the value of its last expression.
 def run_cell(source, name, variables):
-    """Execute a cell as a kernel does; gives the value of its last expression."""
     body = ast.parse(source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     exec(compile(ast.Module(body, []), name, "exec"), variables)

@@ -50,8 +50,8 @@ def _same(before, after):
     return before == after and isinstance(before, type(after))
 
 
+# Print what differs; exit code 1 if anything does.
 def main(folder, reference=REFERENCE):
-    """Print what differs; exit code 1 if anything does."""
     failed = False
     for name in FILES:
         before, after = (

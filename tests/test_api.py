@@ -3,13 +3,11 @@
 import doctest
 import importlib
 import inspect
-from pathlib import Path
 
 import pytest
 
 import casebook
 from casebook.errors import InputError
-from casebook.readers import read_yaml
 
 NAMES = dir(casebook)
 
@@ -45,20 +43,6 @@ def test_the_examples_of_public_names_run():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
         casebook.nonsense  # noqa: B018
-
-
-def test_every_near_name_leads_to_something_that_is_there():
-    names = read_yaml(Path(casebook.__file__).with_name("near_names.yml"))
-    for name in names:
-        with pytest.raises(ImportError, match=f"casebook has no '{name}': use") as caught:
-            getattr(casebook, name)
-        exec(str(caught.value).split("'")[3])
-
-
-def test_a_fact_checker_takes_documents_as_they_are():
-    for documents in (["Money is limited to 500."], {"a": "Money is limited to 500."}):
-        checker = casebook.FactChecker(documents)
-        assert checker.check("Money is limited to 750.").verdict == "NOT_SUPPORTED"
 
 
 def test_runs_are_fused_by_rank():

@@ -93,8 +93,8 @@ def test_lower_layers_never_import_higher_ones():
     assert upward == []
 
 
+# File by file, inside a package too, and wherever in a file the import stands.
 def test_no_files_import_each_other_in_a_circle():
-    """File by file, inside a package too, and wherever in a file the import stands."""
     paths = {name_of(path): path for path in modules()}
     needs = {}
     for name, path in paths.items():
@@ -108,8 +108,8 @@ def test_no_files_import_each_other_in_a_circle():
     assert sorted(needs) == []
 
 
+# Only the user's own objects are named ``module:object``.
 def test_no_import_hides_in_a_text():
-    """Only the user's own objects are named ``module:object``."""
     named = [
         f"{path.relative_to(LIBRARY)}: {node.value}"
         for path in modules()
@@ -119,8 +119,8 @@ def test_no_import_hides_in_a_text():
     assert named == []
 
 
+# Whatever computes stands below these layers, and so never imports them.
 def test_the_library_digest_leaves_out_what_no_number_can_depend_on():
-    """Whatever computes stands below these layers, and so never imports them."""
     left_out = {name.removesuffix(".py") for name in record._OUTSIDE}
     folders = {"shipped"}  # of files that are not read while something is computed
     assert left_out - folders == set().union(*LAYERS[9:])

@@ -19,8 +19,8 @@ PHRASES = {"new": "the new system", "old": "the old system"}
 RESAMPLING = {"n_resamples": 500, "seed": 0}
 
 
+# Scores of three systems: the new one is better by .3, the twin is the old one and noise.
 def made(n=40, measure="points", **settings):
-    """Scores of three systems: the new one is better by .3, the twin is the old one and noise."""
     draws = np.random.default_rng(0)
     old = draws.uniform(0, 0.6, n)
     values = pd.DataFrame({"new": old + 0.3 + draws.normal(0, 0.05, n), "old": old})
@@ -35,9 +35,9 @@ def chapter(tmp_path, monkeypatch):
     return Chapter("scratch", "mine", "my_question")
 
 
+# Give what the chapter wrote of a kind.
 @pytest.fixture
 def written(tmp_path):
-    """Give what the chapter wrote of a kind."""
     return lambda kind: json.loads((tmp_path / "scratch" / kind / "mine.json").read_text())
 
 
@@ -96,8 +96,8 @@ def test_the_best_says_how_it_was_chosen_and_the_same_input_is_not_measured():
     assert alike[["verdict", "reason"]].to_numpy().tolist() == [["cannot be measured", "equal"]]
 
 
+# Planned pairs keep their test beside all others, which are one other family.
 def test_one_comparison_has_one_verdict_wherever_it_is_shown():
-    """Planned pairs keep their test beside all others, which are one other family."""
     scores = made()
     planned = scores.contrasts([("new", "old")])
     pairs = scores.pairs(planned)

@@ -43,8 +43,8 @@ class Cells(HTMLParser):
         self.text.append(data)
 
 
+# The texts of a page without its line ends.
 def shown(page):
-    """The texts of a page without its line ends."""
     return [text for text in Cells(page).text if text.strip()]
 
 

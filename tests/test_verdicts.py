@@ -10,8 +10,8 @@ from casebook.verdicts import gate_verdict, margin_of, verdict_of, worst_verdict
 NAN = float("nan")
 
 
+# Cases, arguments and what is expected of them, of which a function says something else.
 def failures(function, cases):
-    """Cases, arguments and what is expected of them, of which a function says something else."""
     return [(*given, expected) for *given, expected in cases if function(*given) != expected]
 
 

@@ -26,8 +26,8 @@ def sizes():
     }
 
 
+# Save a model with random weights, given by a function, and a tokenizer.
 def saved(folder, model, seed=0):
-    """Save a model with random weights, given by a function, and a tokenizer."""
     import torch
 
     save_tokenizer(folder)
@@ -36,8 +36,8 @@ def saved(folder, model, seed=0):
     return folder
 
 
+# Write a random classifier of so many labels to a folder, with names if they are given.
 def classifier(folder, labels, names=None):
-    """Write a random classifier of so many labels to a folder, with names if they are given."""
     from transformers import BertConfig, BertForSequenceClassification
 
     # A wide start, so that the scores of a random model differ visibly.
@@ -46,8 +46,8 @@ def classifier(folder, labels, names=None):
     return named(folder, names) if names else folder
 
 
+# Name the outputs of a classifier in its settings.
 def named(folder, labels):
-    """Name the outputs of a classifier in its settings."""
     path = folder / "config.json"
     config = json.loads(path.read_text())
     config["id2label"] = {str(n): label for n, label in enumerate(labels)}

@@ -1,7 +1,6 @@
 """Casebook: an executable book of evidence about legal and insurance AI systems."""
 
 from importlib import import_module
-from pathlib import Path
 
 __version__ = "0.2.0"
 
@@ -46,14 +45,8 @@ _MODULE = {name: module for module, names in _PUBLIC.items() for name in names}
 def __getattr__(name):
     if name in _MODULE:
         return getattr(import_module(f"casebook.{_MODULE[name]}"), name)
-    from casebook.readers import did_you_mean, read_yaml
+    from casebook.readers import did_you_mean
 
-    # Names by which others know a function. ImportError, because `from casebook import` hides
-    # what an AttributeError says.
-    target = read_yaml(Path(__file__).with_name("near_names.yml")).get(name.lower())
-    if target:
-        module, _, function = f"casebook.{target}".rpartition(".")
-        raise ImportError(f"casebook has no {name!r}: use 'from {module} import {function}'")
     remedy = did_you_mean(name, _MODULE)
     raise AttributeError(f"module 'casebook' has no attribute {name!r}{remedy}")
 

@@ -2,7 +2,7 @@
 
 import io
 import re
-from dataclasses import dataclass
+from collections import namedtuple
 from html import escape
 
 import numpy as np
@@ -42,21 +42,14 @@ _NEEDLESS = re.compile(
 )
 
 
-@dataclass
-class Figure:
+class Figure(namedtuple("Figure", "svg caption downloads finding narrow")):
     """A figure that a notebook shows and the book prints: finding, drawing, caption, downloads.
 
     ``narrow`` is the same drawing for a phone; None where ``svg`` is for both.
     """
 
-    svg: str
-    caption: str
-    downloads: dict
-    finding: str | None = None
-    narrow: str | None = None
-
+    # The HTML that Jupyter and the book show.
     def _repr_html_(self):
-        """The HTML that Jupyter and the book show."""
         downloads = self.downloads.items()
         links = " · ".join(f'<a href="{escape(to)}" download>{name}</a>' for name, to in downloads)
         if "<a href" in self.svg:
@@ -128,8 +121,8 @@ def inline(svg, figure, alt):
     return _COLOUR.sub(lambda found: f"var(--figure-{COLOURS[found[0]]}, {found[0]})", markup)
 
 
+# The marked rectangles in units of the drawing, each large enough for a finger.
 def _marks(figure, height):
-    """The marked rectangles in units of the drawing, each large enough for a finger."""
     for axes, x, y, x1, y1, least, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
         if not np.isfinite(corners).all():

@@ -5,7 +5,7 @@ import pandas as pd
 from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED, verdict_of
 
 
-def interval_verdicts(frame, null=0.0, low="low", high="high"):
+def interval_verdicts(frame, null=0.0):
     """Verdict on each row by where its interval lies; without one by its reason, if it has any.
 
     Examples
@@ -14,7 +14,7 @@ def interval_verdicts(frame, null=0.0, low="low", high="high"):
     >>> interval_verdicts(auroc, null=0.5).tolist()
     ['better', 'undecided', 'cannot be measured']
     """
-    bounds = frame[[low, high]].astype(float) - null
+    bounds = frame[["low", "high"]].astype(float) - null
     reasons = frame.get("reason", pd.Series(None, frame.index, dtype=object))
     verdicts = [
         verdict_of(*row, reason=reason)

@@ -26,7 +26,6 @@ from casebook.stats.intervals import (
 from casebook.stats.samples import score_matrix
 from casebook.stats.tests import (
     bounds_of_difference,
-    holm,
     minimal_detectable_effect,
     sign_flips,
 )
@@ -265,12 +264,6 @@ def _reasons(rows):
     return pd.Series([row["reason"] for row in rows], dtype=object)
 
 
-def single_contrasts(scores, pairs, clusters=None, **options):
-    """Contrasts of which each is a family of its own; options are those of `contrasts`."""
-    tables = [contrasts(scores, [pair], clusters, **options) for pair in pairs]
-    return pd.concat(tables, ignore_index=True)
-
-
 def count_units(scores, pairs):
     """Count the units on which the first system of each pair is better, equal and worse."""
     signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]
@@ -366,7 +359,6 @@ def compare_systems(scores, *, clusters=None, margin=0.0, level=0.95, n_resample
     pairs = list(combinations(table, 2))
     options = {"level": level, "n_resamples": n_resamples, "seed": seed}
     tested = contrasts(table, pairs, clusters, margin=margin, **options)
-    tested["p_holm"] = holm(tested["p"])
     counts = count_units(table, pairs).set_axis(["wins", "ties", "losses"], axis=1)
     sizes = pair_sizes(table, pairs, 1 - level, clusters)
     systems = estimates(table, clusters, **options).drop(columns="control")

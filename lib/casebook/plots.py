@@ -1,4 +1,4 @@
-"""Figures in one style, legible on a phone: values, effects, matrices, ratings, lines.
+"""Figures in one style, legible on a phone: values, effects, matrices, lines.
 
 A figure that is one call of seaborn or matplotlib is drawn in its notebook.
 """
@@ -12,15 +12,13 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib import rc_params_from_file
-from matplotlib.colors import LinearSegmentedColormap, ListedColormap, to_rgba
-from matplotlib.patches import Patch
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
 from casebook import verdicts
 from casebook.figures import BETTER, CONTROL, GRID, INK, OURS, PINK, UNDECIDED, VIOLET, WORSE, hover
 from casebook.tables import decimal, interval_text, reason_text
 
 WIDTH = 4.9  # inches: letters of 11 points are 10 pixels high on a phone of 360 pixels
-MOST_ITEMS = 400  # columns of a matrix of ratings
 
 _OF_VERDICT = {
     verdicts.BETTER: BETTER,
@@ -30,7 +28,6 @@ _OF_VERDICT = {
     verdicts.LOWER: OURS,
 }
 _SERIES = ((OURS, "o"), (PINK, "s"), (INK, "^"), (VIOLET, "v"))
-_VOTES = (WORSE, "#b0b0b0", BETTER)
 
 # Shades that letters are legible on, over light and over dark; zero has no colour.
 SHADES = LinearSegmentedColormap.from_list("level", [to_rgba(OURS, 0), to_rgba(OURS, 0.45)])
@@ -42,8 +39,8 @@ def use_style():
     sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES], rc=style)
 
 
+# Names in lines of so many letters; a word, or the number of units, is on one line.
 def _wrapped(names, letters=24):
-    """Names in lines of so many letters; a word, or the number of units, is on one line."""
     texts = [str(name).replace("n = ", "n\u00a0=\u00a0") for name in names]
     return [fill(text, letters, break_long_words=False) for text in texts]
 
@@ -59,8 +56,8 @@ _OPTIONAL = {
 }
 
 
+# Rows that are drawn, with all columns; rows of several tables may have one name.
 def _drawn(frame):
-    """Rows that are drawn, with all columns; rows of several tables may have one name."""
     frame = frame.reset_index(drop=True)
     for name, value in _OPTIONAL.items():
         if name not in frame:
@@ -68,8 +65,8 @@ def _drawn(frame):
     return frame.astype({"value": float, "low": float, "high": float})
 
 
+# Names and numbers of marks, shown on hover.
 def _texts(names, frame):
-    """Names and numbers of marks, shown on hover."""
     series = frame["series"].astype(str)
     names = names + series.radd(", ").where(series != "", "")
     if "n" in frame:
@@ -82,7 +79,7 @@ def _texts(names, frame):
     return texts
 
 
-def values(frame, xlabel, limits=None, reference=None):
+def values(frame, xlabel, reference=None):
     """Draw values with intervals on one axis, and named lines of reference.
 
     Columns are row, value and, where the frame has them, low, high, series, n, colour, address,
@@ -105,8 +102,6 @@ def values(frame, xlabel, limits=None, reference=None):
     axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(xlabel)
-    if limits:
-        axes.set_xlim(*limits)
     for name, at in reference.items():
         axes.axvline(at, color=CONTROL, lw=1.5, ls=":", label=f"{name}: {at:.2f}")
     # Series lie side by side within a line.
@@ -214,34 +209,4 @@ def matrix(table, label, shown="z.2f", addresses=None, counts=None):
         title = f"{table.index[row]}, {table.columns[column]}: {label} {text}"
         link = None if addresses is None else addresses.iloc[row, column]
         hover(axes, [title], column, row, column + 1, row + 1, [link])
-    return figure
-
-
-def rating_matrix(ratings, names=None, addresses=None):
-    """Draw every rating: items in columns, from low to high mean, raters in rows.
-
-    `names` are the words of the votes -1, 0 and 1, for a legend; `addresses` are the links of
-    items, by item.
-    """
-    means = ratings.mean(axis=1).sort_values(kind="stable")
-    if len(means) > MOST_ITEMS:
-        means = means.iloc[np.linspace(0, len(means) - 1, MOST_ITEMS).astype(int)]
-    items = ratings.loc[means.index].astype(float)
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * items.shape[1] + 1.5))
-    axes.patch.set(hatch="xxx", facecolor="#d9d9d9", edgecolor="#9a9a9a")
-    style = {"cmap": "cividis_r", "cbar_kws": {"label": "rating", "pad": 0.02}}
-    if names:
-        style = {"cmap": ListedColormap(_VOTES), "vmin": -1, "vmax": 1, "cbar": False}
-        patches = [Patch(color=colour, label=names[vote]) for vote, colour in enumerate(_VOTES, -1)]
-        figure.legend(handles=patches, loc="outside upper left")
-    raters = _wrapped(items.columns)
-    sns.heatmap(items.T, xticklabels=False, yticklabels=raters, rasterized=True, ax=axes, **style)
-    axes.tick_params(axis="y", rotation=0)
-    missing = ratings.isna().to_numpy().sum()
-    drawn = f"{len(items):,} of {len(ratings):,} items, from low to high mean;"
-    axes.set(xlabel=f"{drawn}\n{missing:,} ratings missing", ylabel="")
-    titles = means.index.astype(str) + means.map(": mean {:.2f}".format)
-    links = None if addresses is None else addresses[items.index]
-    left = np.arange(len(items))
-    hover(axes, titles, left, 0, left + 1, items.shape[1], links, least=0)
     return figure

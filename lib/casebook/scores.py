@@ -1,9 +1,9 @@
 """Scores that know what they are scores of: every row made from them says it in its columns."""
 
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,11 +18,8 @@ NOT_RUN = " was not run"
 DIGITS = 9  # of a difference of two scores; what lies below is rounding
 
 
-class Choice(NamedTuple):
+class Choice(namedtuple("Choice", "system role")):
     """A system that others are compared with, and how it was chosen."""
-
-    system: str
-    role: str
 
     @classmethod
     def of(cls, system):
@@ -325,8 +322,8 @@ class Scores:
     def _control(self):
         return self.control if self.control in self.values else None
 
+    # Which system of a pair was not run; empty if both were.
     def _absence(self, pair):
-        """Which system of a pair was not run; empty if both were."""
         missing = " and ".join(self.name(name) for name in pair if name not in self.values)
         return missing and missing + NOT_RUN
 

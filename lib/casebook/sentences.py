@@ -165,8 +165,8 @@ def finding(frame):
     return f"{upper('; '.join(texts))}."
 
 
+# Pairs by verdict, with the measures and parts in which they have it; of many the number.
 def _contrasts_finding(rows):
-    """Pairs by verdict, with the measures and parts in which they have it; of many the number."""
     measures = rows["measure"].unique()
     if len(measures) == 1:
         of, keys, varying = measures[0], PAIR[:2], "part"
@@ -186,8 +186,8 @@ def _contrasts_finding(rows):
     return text if varying == "measure" else f"in {of}, {text}"
 
 
+# How many rows have each verdict.
 def _counts(rows, words):
-    """How many rows have each verdict."""
     null = rows["null"].iloc[0] if "null" in rows else 0.0
     counts = rows["verdict"].value_counts()
     named = counts.reindex(words).dropna().astype(int)
@@ -210,8 +210,8 @@ def _places_finding(rows):
     return "; ".join(clauses)
 
 
+# The highest mean, and what is not shown to be lower; without tests, the range.
 def _means_finding(rows):
-    """The highest mean, and what is not shown to be lower; without tests, the range."""
     rows = rows.set_index(labels(rows))
     if "tie_class" in rows:
         return _ranking_finding(rows)
@@ -224,8 +224,8 @@ def _means_finding(rows):
     return f"{best['measure']}: from {lowest} ({least.name}) to {level} ({best.name})"
 
 
+# The highest mean of what is compared, what is not shown to be lower, and controls above.
 def _ranking_finding(rows):
-    """The highest mean of what is compared, what is not shown to be lower, and controls above."""
     compared = rows[rows["tie_class"].notna()]
     best = compared.loc[compared["value"].idxmax()]
     level = _level(best, best["value"])
@@ -277,8 +277,8 @@ def _about(rows):
     return upper(f"{text}; {first['title']}, {enumerated(counts)}.")
 
 
+# Whether several contrasts are corrected for their number, that of the family they are of.
 def _correction(rows):
-    """Whether several contrasts are corrected for their number, that of the family they are of."""
     sizes = rows["comparisons"].astype(int)
     if sizes.max() == 1:
         return []

@@ -10,7 +10,6 @@ from cases import failing
 from casebook.data.folders import read_collection, read_questions
 from casebook.models.encoders import load_encoder
 from casebook.paths import DATA
-from casebook.retrieval.encoded import CONTENTS
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.trec import read_run
 
@@ -87,32 +86,6 @@ def test_searches_that_make_no_sense_are_refused(encoded):
         assert message in err
 
     assert failing(check, REFUSED) == []
-
-
-BAD = [
-    ("encode {dir}/absent --out {dir}/x", "no such folder"),
-    ("encode {dir}/broken --out {dir}/x", "corpus.jsonl:2: is not JSON"),
-    ("encode {dir}/good --out {dir}/good/corpus.jsonl/x", "corpus.jsonl"),
-    ("encode {dir}/good --out {dir}/x --shard-size 0", "shard-size"),
-    ("search {dir}/absent {dir}/good", "not encoded to its end"),
-    ("search {dir}/damaged {dir}/good", "is not JSON"),
-]
-
-
-def test_bad_input_is_one_clear_line(tmp_path, casebook):
-    line = '{"_id": "1", "text": "Is a burst pipe covered?"}\n'
-    for name, text in {"good": line, "broken": f"{line}{{", "damaged": line}.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "corpus.jsonl").write_text(text)
-        (tmp_path / name / "queries.jsonl").write_text(line)
-    (tmp_path / "damaged" / CONTENTS).write_text("{")
-
-    def check(words, message):
-        code, out, err = casebook("corpus", *words.format(dir=tmp_path).split())
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert message in err
-
-    assert failing(check, BAD) == []
 
 
 def test_the_record_of_an_encoding_counts_and_hashes(tmp_path, casebook):

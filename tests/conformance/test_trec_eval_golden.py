@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate, parse_measure
+from casebook.measures.ranking import evaluate
+from casebook.measures.ranking_measures import parse_measure
 
 pytestmark = pytest.mark.data
 
@@ -28,8 +29,8 @@ def golden(mirror):
     return mirror / "trec_eval"
 
 
+# The supported measures among those that a file holds, for each query and for all.
 def printed(path):
-    """The supported measures among those that a file holds, for each query and for all."""
     names = ["measure", "query", "value"]
     table = pd.read_csv(path, sep=r"\s+", header=None, names=names, dtype=str)
     table["measure"] = table["measure"].replace(

@@ -18,7 +18,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import openpyxl
 import pytest
 import typer
 
@@ -116,44 +115,37 @@ def write_inputs(folder):
         (folder / name).write_text(text)
 
 
+PACKED = gzip.compress(lines_of({"id": n} for n in range(500)).encode(), mtime=0)
+ESCAPES = {"_id": "\x1b[2J\u202e", "id": "\x9b1m", "text": "\x07", "claim": "\x1b]0;x\x07"}
+NASTY = {
+    "empty": b"",
+    "wrong.json": b"{,",
+    "deep.json": b"[" * 100_000,
+    "null.json": b"null",
+    "numbers.json": b"[1, 2, NaN, 1e999]",
+    "twice.json": b'{"a": 1, "a": 2}',
+    "bomb.yml": b"a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
+    "recursive.yml": b"a: &a [*a]\n",
+    "tagged.yml": b"a: !!python/object/apply:os.system [touch harmed]\n",
+    "escapes.jsonl": json.dumps(ESCAPES).encode(),
+    "control.csv": "id,label\n\x1b[31m,\u202eSUPPORTED\n".encode(),
+    "bytes.jsonl": bytes(range(1, 256)),
+    "cut.jsonl.gz": PACKED[: len(PACKED) // 2],
+    "cut.run.gz": PACKED[: len(PACKED) // 2],
+    "damaged.xlsx": b"PK\x03\x04 and no more",
+}
+
+
 def write_nasty(folder):
     """Paths that no reader should take."""
+    for name, data in NASTY.items():
+        (folder / name).write_bytes(data)
     (folder / "empty_folder").mkdir()
-    (folder / "empty").write_text("")
-    (folder / "loop").symlink_to("loop")
     (folder / "circle").mkdir()
-    (folder / "circle" / "again").symlink_to("..", target_is_directory=True)
-    (folder / "dangling.json").symlink_to("nowhere.json")
-    os.mkfifo(folder / "pipe")
-    os.mkfifo(folder / "pipe.jsonl")
-    texts = {
-        "wrong.json": "{,",
-        "deep.json": "[" * 100_000,
-        "null.json": "null",
-        "numbers.json": "[1, 2, NaN, 1e999]",
-        "twice.json": '{"a": 1, "a": 2}',
-        "bomb.yml": "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
-        "recursive.yml": "a: &a [*a]\n",
-        "tagged.yml": "a: !!python/object/apply:os.system [touch harmed]\n",
-        "escapes.jsonl": json.dumps(
-            {"_id": "\x1b[2J\u202e", "id": "\x9b1m", "text": "\x07", "claim": "\x1b]0;x\x07"}
-        ),
-        "control.csv": "id,label\n\x1b[31m,\u202eSUPPORTED\n",
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-    (folder / "bytes.jsonl").write_bytes(bytes(range(1, 256)))
-    packed = gzip.compress(lines_of({"id": n} for n in range(500)).encode(), mtime=0)
-    (folder / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    (folder / "cut.run.gz").write_bytes(packed[: len(packed) // 2])
-    book = openpyxl.Workbook()
-    book.active.append(["item", "A", "B"])
-    book.save(folder / "damaged.xlsx")
-    (folder / "damaged.xlsx").write_bytes((folder / "damaged.xlsx").read_bytes()[:-300])
-    (folder / "sealed.jsonl").write_text("{}")
-    (folder / "sealed.jsonl").chmod(0)
-    (folder / "closed").mkdir(mode=0o500)
-    return sorted(path.name for path in folder.iterdir())
+    for name, place in {"loop": "loop", "circle/again": "..", "dangling.json": "nowhere"}.items():
+        (folder / name).symlink_to(place)
+    for name in ("pipe", "pipe.jsonl"):
+        os.mkfifo(folder / name)
 
 
 NUMBERS = [
@@ -371,7 +363,6 @@ def scratch(tmp_path_factory, copy_project, smoke_run):
     write_nasty(inputs)
     yield folder, driver
     driver.close()
-    (inputs / "closed").chmod(0o700)
 
 
 def drawn(seed, inputs):

@@ -234,7 +234,9 @@ TEXT = "A pipe burst in the kitchen and the insurer answered after a month. " * 
 @pytest.mark.parametrize("way", ["interrupt", "kill of a worker"])
 def test_an_encoding_that_is_stopped_carries_on(tmp_path, count, way):
     (tmp_path / "collection").mkdir()
-    lines = [json.dumps({"_id": str(n), "text": f"{n} {TEXT}"}) for n in range(12)]
+    # Passages of all documents differ: equal ones are encoded once.
+    texts = [TEXT.replace("kitchen", f"kitchen {n}") for n in range(12)]
+    lines = [json.dumps({"_id": str(n), "text": text}) for n, text in enumerate(texts)]
     (tmp_path / "collection" / "corpus.jsonl").write_text("\n".join(lines))
     place = tmp_path / "corpus"
     command = [sys.executable, "-m", "casebook", "corpus", "encode", str(tmp_path / "collection")]

@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import misnamed, table
-from sklearn.metrics import cohen_kappa_score
 
 from casebook.errors import InputError
 from casebook.measures import agreement
@@ -13,7 +12,7 @@ from casebook.measures.agreement import from_counts
 
 NAN = np.nan
 SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
-CORRECTED = ("fleiss_kappa", "conger_kappa", "light_kappa", "brennan_prediger", "gwet_ac1")
+CORRECTED = ("fleiss_kappa", "conger_kappa", "brennan_prediger", "gwet_ac1")
 CORRECTED += ("gwet_ac2", "krippendorff_alpha")
 
 
@@ -42,31 +41,6 @@ def test_undefined_is_none_with_a_reason(ratings, reason, percent):
         assert entry.percent_agreement == percent
 
 
-def test_items_of_one_cluster_are_resampled_together():
-    """By brute force, of clusters of unlike size; three times the same items are no more items."""
-    rng = np.random.default_rng(0)
-    ratings = pd.DataFrame({"one": rng.choice(list("abc"), 150, p=[0.5, 0.3, 0.2])})
-    ratings["two"] = ratings["one"].where(rng.random(150) < 0.6, rng.choice(list("abc"), 150))
-    groups = rng.integers(0, 25, 150)
-    cells = pd.crosstab(groups, [ratings["one"], ratings["two"]], dropna=False).to_numpy()
-    drawn = cells[rng.integers(0, len(cells), (4000, len(cells)))].sum(axis=1).reshape(-1, 3, 3)
-    shares = drawn / drawn.sum(axis=(1, 2), keepdims=True)
-    chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)
-    draws = (np.trace(shares, axis1=1, axis2=2) - chance) / (1 - chance)
-    value = agreement.measure("cohen_kappa", ratings, clusters=groups)
-    assert value.estimate == pytest.approx(cohen_kappa_score(*ratings.T.to_numpy()), abs=1e-12)
-    assert value.se == pytest.approx(np.std(draws), rel=0.1)
-    assert value.panel_ci == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.03)
-    triple = pd.concat([ratings] * 3, ignore_index=True)
-    single = agreement.krippendorff_alpha(ratings, categories=list("abc"))
-    copies = [*range(150)] * 3
-    clustered = agreement.krippendorff_alpha(triple, categories=list("abc"), clusters=copies)
-    assert clustered.panel_ci == pytest.approx(single.panel_ci, abs=0.01)
-    few = agreement.measure("cohen_kappa", [*SIX, [NAN, 2]], clusters=[1, 1, 2, 2, 3, 3, 9])
-    assert few.reason.startswith("panel_ci: fewer_than_six_clusters")
-    assert (few.n_items, few.n_left_out) == (6, 1)
-
-
 def test_wrong_use_raises():
     def measure(ratings, options):
         agreement.krippendorff_alpha(ratings, **options)
@@ -88,7 +62,7 @@ def test_wrong_use_raises():
 
 def test_counts_leave_out_what_needs_raters():
     found = results(from_counts([[3, 0], [1, 2], [0, 3], [3, 0]] * 5))
-    needing = ("conger_kappa", "light_kappa", "cohen_kappa")
+    needing = ("conger_kappa", "cohen_kappa")
     assert {found[name].reason for name in needing} == {"raters_unknown"}
     assert found["fleiss_kappa"].reason == "new_panel_ci: raters_unknown"
 
@@ -139,9 +113,8 @@ def draw(noise=1.0):
     return pd.DataFrame(np.digitize(latent, [-1, 0, 1]) + 1.0, columns=list("ABCDE"))
 
 
+# Zou & Donner 2008: squared distances of the bounds over items, and z times the error over raters.
 def test_a_new_panel_adds_the_jackknife_over_raters():
-    """Zou & Donner 2008: squared distances of the bounds over items, and z times the error over
-    raters."""
     ratings = draw(noise=2.0)
     found = agreement.krippendorff_alpha(ratings)
     without = np.array(

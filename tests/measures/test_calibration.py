@@ -1,7 +1,5 @@
 """Calibration against scikit-learn, exact sums, enumeration and simulated coverage."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -29,14 +27,14 @@ def test_brier_and_log_loss_as_scikit_learn(rows):
         assert value["log_loss"] == pytest.approx(log_loss(y, p, labels=[False, True]))
 
 
+# Lower half states 0.2, one of five true; upper half states 0.8, two of five.
 def test_ece_of_two_bins_by_hand():
-    """Lower half states 0.2, one of five true; upper half states 0.8, two of five."""
     y = [1, 0, 0, 0, 0, 1, 1, 0, 0, 0]
     found = calibration(y, [0.2] * 5 + [0.8] * 5, n_bins=2, n_resamples=100)
     assert found.measures["ece"].estimate == pytest.approx(0.5 * 0.0 + 0.5 * 0.4)
     assert found.measures["ece_debiased"].estimate < 0.2
     assert found.bins[["n", "share"]].to_numpy().tolist() == [[5, 0.2], [5, 0.4]]
-    base_rate = {"brier": 0.21, "log_loss": log_loss(y, [0.3] * 10), "aurc": 0.7, "auroc": 0.5}
+    base_rate = {"brier": 0.21, "log_loss": log_loss(y, [0.3] * 10), "auroc": 0.5}
     assert found.controls | base_rate == pytest.approx(found.controls)
 
 
@@ -46,15 +44,6 @@ def test_bins_have_equal_mass_and_never_part_ties():
     assert calibration(p > 0.5, p, n_resamples=2).bins["n"].tolist() == [100] * 10
     p = np.repeat([0.1, 0.5, 0.9], [10, 700, 290])
     assert sorted(calibration(p > 0.4, p, n_resamples=2).bins["n"]) == [10, 290, 700]
-
-
-def test_aurc_is_the_mean_over_orders_of_ties():
-    def area(right):
-        return np.mean(np.cumsum(1 - np.array(right)) / np.arange(1, 6))
-
-    found = calibration([1, 0, 1, 0, 1], [0.9, 0.5, 0.5, 0.5, 0.1], n_resamples=2).measures
-    mean = np.mean([area([1, *middle, 1]) for middle in itertools.permutations([0, 1, 0])])
-    assert found["aurc"].estimate == pytest.approx(mean)
 
 
 def test_interval_of_a_calibrated_forecast_begins_at_no_error():
@@ -67,8 +56,8 @@ def test_interval_of_a_calibrated_forecast_begins_at_no_error():
     assert right.low == 0 < found.low < 0.15 < found.high
 
 
+# Stated 0.9, true half of the time: the error is a share less a constant.
 def test_interval_of_a_large_error_is_that_of_a_share():
-    """Stated 0.9, true half of the time: the error is a share less a constant."""
     found, reach = calibration([1, 0] * 200, [0.9] * 400).measures, 1.96 * np.sqrt(0.25 / 400)
     for name in ("ece", "ece_debiased"):
         bounds = found[name].low, found[name].high
@@ -84,8 +73,8 @@ def test_statements_that_were_not_made_are_counted():
 
 def test_few_clusters_give_an_interval_by_unit_and_few_units_none():
     y, p = [True, False] * 4, [0.8, 0.3, 0.6, 0.7] * 2
-    by_unit = calibration(y, p).measures["aurc"]
-    found = calibration(y, p, clusters=list("aabbccdd")).measures["aurc"]
+    by_unit = calibration(y, p).measures["ece"]
+    found = calibration(y, p, clusters=list("aabbccdd")).measures["ece"]
     assert (found.low, found.high, found.reason) == (by_unit.low, by_unit.high, INTERVAL_BY_UNIT)
     found = calibration(y[:4], p[:4]).measures["ece"]
     assert (found.low, found.high, found.reason) == (None, None, "fewer_than_six_units")

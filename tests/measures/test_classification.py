@@ -55,9 +55,9 @@ def test_majority_is_one_class_and_prior_is_by_chance():
     }
 
 
+# The demo of February: nine UNKNOWN verdicts, two of them counted as right.
 @pytest.mark.parametrize("silent", [None, "", float("nan")])
 def test_a_missing_verdict_is_in_no_cell_as_documented_and_not_supported_in_later_code(silent):
-    """The demo of February: nine UNKNOWN verdicts, two of them counted as right."""
     found = score_predictions([S] * 7 + [N] * 2, [silent] * 9)
     in_cells = [found.parity["S"][name] for name in ("tp", "tn", "fp", "fn", "accuracy")]
     assert in_cells == [0, 0, 0, 0, 0.0] and found.parity["S"]["n"] == 9
@@ -85,10 +85,10 @@ def test_counts_add_up_under_every_policy(pairs):
         assert found.excluded["gold_insufficient"] == gold.count(NEI) * (choice[1] == "exclude")
 
 
+# Wherever scikit-learn does not fill in a convention of its own.
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(labels, outcomes), min_size=2, max_size=40))
 def test_measures_equal_scikit_learn(pairs):
-    """Wherever scikit-learn does not fill in a convention of its own."""
     merged = {S: S, N: N, NEI: NEI, C: NEI}
     for classes, policy in (((S, N, NEI), "three_class"), ((S, N), "exclude")):
         found = score_predictions(
@@ -115,8 +115,8 @@ def test_measures_equal_scikit_learn(pairs):
         assert np.allclose(np.array(estimates, float), list(expected.values()), equal_nan=True)
 
 
+# The 3 x 3 counts of the public FEVER fixture: 0.5209 becomes 0.6731.
 def test_fever_collapse_flatters():
-    """The 3 x 3 counts of the public FEVER fixture: 0.5209 becomes 0.6731."""
     counts = [(S, S, 2342), (S, NEI, 647), (S, N, 344), (N, N, 1719), (N, S, 833)]
     counts += [(N, NEI, 781), (NEI, NEI, 1147), (NEI, S, 1445), (NEI, N, 741)]
     gold, said = zip(*[(g, p) for g, p, n in counts for _ in range(n)], strict=True)
@@ -125,8 +125,8 @@ def test_fever_collapse_flatters():
         assert found.estimate == pytest.approx(accuracy, abs=5e-5)
 
 
+# Every group has one true and one false claim: the accuracy of one answer never varies.
 def test_no_interval_has_width_zero():
-    """Every group has one true and one false claim: the accuracy of one answer never varies."""
     pairs = np.repeat(np.arange(10), 2)
     scores = score_predictions([S, N] * 10, [S] * 20, clusters=pairs, n_resamples=200)
     for measures in (*scores.policies.values(), *scores.baselines.values()):
@@ -154,8 +154,8 @@ def test_bad_input_is_named():
     assert misnamed(scored, cases, InputError) == []
 
 
+# The document's own lines (Core Implementation).
 def calculate_classification_metrics(predictions, ground_truths):
-    """The document's own lines (Core Implementation)."""
     tp = tn = fp = fn = 0
     for pred, truth in zip(predictions, ground_truths, strict=True):
         if pred == "SUPPORTED" and truth == "SUPPORTED":

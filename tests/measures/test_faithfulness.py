@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from casebook.errors import InputError
 from casebook.measures.faithfulness import (
     RULES,
-    by_sentence_length,
     documented_faithfulness,
     documented_shares,
     faithfulness,
@@ -29,9 +28,9 @@ LEASE = (
 )
 
 
+# Three function words ground the sentence in the code; they are no content words, which the
+# document asks for.
 def test_the_document_says_content_words_and_its_code_counts_all():
-    """Three function words ground the sentence in the code; they are no content words, which the
-    document asks for."""
     source, claim = "it was held that the deposit is owed", "It was held that section 999 applies."
     assert documented_shares(claim, source, in_code=True)[0].share == pytest.approx(4 / 6)
     assert documented_faithfulness(claim, source, in_code=True) == 1.0
@@ -43,9 +42,9 @@ def test_the_document_says_content_words_and_its_code_counts_all():
     assert (corrected.score, corrected.sentences[0].n_words) == (0.0, 4)  # and 999
 
 
+# Of three "sentences" of the code one has no word, which is grounded, and the wrong section number
+# is not seen.
 def test_documented_sentences_end_at_every_point_and_words_are_no_numbers():
-    """Of three "sentences" of the code one has no word, which is grounded, and the wrong section
-    number is not seen."""
     text, source = "Under Sec. 302 I.P.C. he paid.", "under sec he paid"
     parts = ["Under Sec.", "302 I.P.C.", "he paid."]
     for in_code, wordless in ((True, 1.0), (False, None)):
@@ -111,9 +110,9 @@ def test_wrong_options_are_refused():
         pair_sources(same, same, {"a": "a", "b": "b"})
 
 
+# Twelve explanations about twelve subjects, each from its own source; of what and whose.
 @pytest.fixture
 def topics():
-    """Twelve explanations about twelve subjects, each from its own source; of what and whose."""
     rng = random.Random(3)
     sources, explanations = {}, {}
     shared = ["court", "held", "that", "party", "case", "which", "would", "other"]
@@ -148,6 +147,3 @@ def test_sweeps_over_lengths(topics):
     assert set(found["source_words"]) == {10, 120}
     matched = found[(found["rule"] == "documented") & (found["condition"] == "matched")]
     assert matched["score"].is_monotonic_increasing
-    by_words = by_sentence_length(sentence_rows(*topics, foreign))
-    assert by_words["n"].sum() == 12 * 3 * 3 * len(RULES)
-    assert by_words["share"].between(0, 1).all()

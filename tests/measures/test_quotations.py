@@ -192,9 +192,9 @@ def test_whatever_is_copied_is_verbatim(words):
     assert quote_states(f"Said “{quote}”.", ["nothing of the kind"]) == [(quote, "absent")]
 
 
+# Also a year is a passage, and passage zero is the last one.
 @pytest.mark.data
 def test_brackets_are_passages_for_alce(mirror):
-    """Also a year is a passage, and passage zero is the last one."""
     path = mirror / "fever_scorer" / "scorer_cases.json"
     cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
     public = {case["name"]: case for case in cases}

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.measures.ranking import describe, evaluate, list_measures, random_order
+from casebook.measures.ranking import evaluate, random_order
+from casebook.measures.ranking_measures import describe, list_measures
 from casebook.trec import write_run
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}
@@ -50,8 +51,8 @@ def test_values_that_no_peer_gives_by_hand(name, expected):
     assert value(name) == pytest.approx(expected, abs=1e-15)
 
 
+# Ranks 1 to 5: mean(1 / rank), and the discount only within three.
 def test_embedding_shift_keys_on_one_relevant_document():
-    """Ranks 1 to 5: mean(1 / rank), and the discount only within three."""
     run = {f"q{r}": {f"d{i}": -float(i) for i in range(1, 6)} for r in range(1, 6)}
     qrels = {f"q{r}": {f"d{r}": 1} for r in range(1, 6)}
     found = evaluate(qrels, run, ["original:map@1", "original:ndcg@3"]).mean.values()

@@ -26,14 +26,14 @@ some = settings(max_examples=40, deadline=None)
 lists = st.lists(st.integers(0, 14), max_size=8, unique=True)
 
 
+# Random top-k lists of n documents, before and after.
 def draws(n, pairs=400, k=K):
-    """Random top-k lists of n documents, before and after."""
     rng = np.random.default_rng(0)
     return (rng.permuted(np.tile(np.arange(n), (pairs, 1)), axis=1)[:, :k] for _ in "ab")
 
 
+# The definition, item by item.
 def plain_displacements(before, after, k):
-    """The definition, item by item."""
     ranks = [{item: rank for rank, item in enumerate(side, 1)} for side in (before, after)]
     every = dict.fromkeys([*before, *after])
     return [abs(ranks[0].get(x, k + 1) - ranks[1].get(x, k + 1)) for x in every]
@@ -57,9 +57,9 @@ def test_published_values_of_fagin():
     assert rankshift.normalised_footrule(*WORKED, 5) == pytest.approx(0.2)
 
 
+# The document calls more than 3 substantial; a shuffle of the same set is 3.3, and one change in a
+# list of two is 6. The largest mean is that of an overlap of six.
 def test_chance_and_short_lists():
-    """The document calls more than 3 substantial; a shuffle of the same set is 3.3, and one change
-    in a list of two is 6. The largest mean is that of an overlap of six."""
     for n, pairs, level in ((K, 20_000, (K**2 - 1) / (3 * K)), (100, 4000, 5.38)):
         found = np.mean(list(map(rankshift.mean_displacement, *draws(n, pairs=pairs))))
         assert found == pytest.approx(level, abs=0.04)
@@ -88,10 +88,10 @@ def test_the_package_agrees_on_lists_of_one_length():
         )
 
 
+# The series summed far down, below the lists nothing or everything in common.
 @some
 @given(lists, lists, st.floats(0.2, 0.97))
 def test_values_are_bounded_symmetric_and_lie_between_what_may_follow(before, after, p):
-    """The series summed far down, below the lists nothing or everything in common."""
     if not before and not after:
         return
     below = list(range(100, 700))

@@ -23,8 +23,8 @@ CLAIMS = [
 ]
 
 
+# A folder with a recipe and claims that name their evidence, half of them false.
 def kitchen(folder, wrong="77"):
-    """A folder with a recipe and claims that name their evidence, half of them false."""
     folder.mkdir()
     (folder / "recipe.txt").write_text(TEXT)
     rows = []

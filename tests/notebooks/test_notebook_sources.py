@@ -25,8 +25,8 @@ def test_run_and_cell_are_parameters(source):
     assert {"run", "cell"} <= set(declarations(source))
 
 
+# `make smoke` makes it again after a source has changed.
 def test_the_reference_run_was_made_from_the_sources():
-    """`make smoke` makes it again after a source has changed."""
     for cell in select(load_grid(), tag="smoke"):
         made = code_cells(ROOT / "results/smoke/notebooks" / f"{cell.name}.ipynb")
         sources = [c["source"] for c in code_cells(NOTEBOOKS / cell.notebook)]

@@ -13,9 +13,8 @@ from casebook.runs.outputs import RunOutputs
 HOSTILE = '"><script>window.ran = 1</script>'
 
 
+# Tags with their attributes, and the texts of titles, of a view or of one of its drawings.
 class Parts(HTMLParser):
-    """Tags with their attributes, and the texts of titles, of a view or of one of its drawings."""
-
     def __init__(self, view):
         super().__init__()
         self.tags = []

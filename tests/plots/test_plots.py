@@ -49,8 +49,8 @@ def words(axes):
     return [text.get_text() for text in axes.texts]
 
 
+# Title to link of everything that a reader points at, in the order of drawing.
 def marks(figure):
-    """Title to link of everything that a reader points at, in the order of drawing."""
     return {title: link for *_, title, link in figure.casebook_marks}
 
 
@@ -97,19 +97,3 @@ def test_points_of_lines_lead_to_their_items():
     at_points = marks(plots.lines(frame, "words", "share"))
     assert list(at_points.values()) == ["#1", "#2", "#3", "#4"]
     assert list(at_points)[3] == "words 100, foreign: 0.300 [0.200, 0.400]"
-
-
-def test_each_column_of_votes_leads_to_its_item():
-    votes = pd.DataFrame({"ann": [1, -1, 0], "bob": [1, 1, np.nan]}, index=["q1", "q2", "q3"])
-    names = {-1: "old", 0: "tie", 1: "new"}
-    pages = "#q=" + votes.index.to_series()
-    figure = plots.rating_matrix(votes, names=names, addresses=pages)
-    # From low to high mean, side by side.
-    assert list(marks(figure).items()) == [
-        ("q2: mean 0.00", "#q=q2"),
-        ("q3: mean 0.00", "#q=q3"),
-        ("q1: mean 1.00", "#q=q1"),
-    ]
-    assert [mark[1] for mark in figure.casebook_marks] == [0, 1, 2]
-    scaled = plots.rating_matrix(votes)
-    assert next(iter(marks(scaled))) == "q2: mean 0.00"

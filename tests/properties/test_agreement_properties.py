@@ -19,9 +19,9 @@ COUNTED += (
 SCALE = [1, 2, 3, 4]
 
 
+# Tables of 4 to 12 items; in half of the cells the item's own value.
 @st.composite
 def tables(draw, least=2, gaps=True, raters=(2, 5)):
-    """Tables of 4 to 12 items; in half of the cells the item's own value."""
     items, panel = draw(st.integers(4, 12)), draw(st.integers(*raters))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     own = rng.integers(1, 5, (items, 1))
@@ -69,10 +69,10 @@ def test_counts_say_the_same_as_the_ratings_they_count(ratings):
         assert ours == pytest.approx(flat((estimate, se, None)), abs=1e-12, nan_ok=True), name
 
 
+# The bootstrap weighs items; this draws the rows themselves.
 @given(tables(), st.integers(0, 1000))
 @settings(max_examples=25, deadline=None)
 def test_a_weight_is_a_number_of_copies(ratings, seed):
-    """The bootstrap weighs items; this draws the rows themselves."""
     rng = np.random.default_rng(seed)
     panel = as_panel(ratings, SCALE, wide=True)
     for name in COEFFICIENTS:
@@ -92,10 +92,10 @@ def test_a_weight_is_a_number_of_copies(ratings, seed):
         assert found == pytest.approx(expected, abs=1e-9, nan_ok=True), name
 
 
+# Of alpha without the small-sample term, by weighing one item a little more.
 @given(tables(least=3))
 @settings(max_examples=25, deadline=None)
 def test_linearisation_is_the_derivative(ratings):
-    """Of alpha without the small-sample term, by weighing one item a little more."""
     panel = as_panel(ratings, SCALE, wide=True)
     for level in agreement.MEASUREMENT_LEVELS:
         alpha = COEFFICIENTS[f"krippendorff_alpha_{level}"](panel)

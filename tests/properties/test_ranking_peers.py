@@ -19,12 +19,9 @@ def tables(numbers, min_size=1):
     return st.dictionaries(documents, numbers, min_size=min_size, max_size=25)
 
 
+# Judgements and runs of up to five queries, not all in common. Each query has a judgement above 0:
+# pytrec_eval's nDCG does not come back when all are negative.
 def collections(scores):
-    """Judgements and runs of up to five queries, not all in common.
-
-    Each query has a judgement above 0: pytrec_eval's nDCG does not come back when all
-    are negative.
-    """
     judgements = tables(st.integers(-2, 3)).filter(lambda row: max(row.values()) > 0)
     queries = st.sampled_from([f"q{i}" for i in range(5)])
     return st.tuples(

@@ -22,7 +22,7 @@ from casebook.raters.answers import answers_of_log
 from casebook.raters.forms import Plan, make_forms, make_likert_forms
 from casebook.raters.layouts import LIKERT, RUBRIC, SHEET
 from casebook.raters.read import read_forms
-from casebook.raters.unblinding import read_key, unblind_likert
+from casebook.raters.unblinding import join_with_key, read_key
 
 DOCUMENTED = [
     *("prompt_id", "prompt_text", "system1_output", "system2_output", "preferred"),
@@ -242,7 +242,7 @@ def test_likert_forms_are_blind_and_come_back(tmp_path):
         paths.append(tmp_path / f"{rater}.csv")
         frame.to_csv(paths[-1], index=False)
     key = read_key(tmp_path / "s" / "sealed" / "key.json")
-    ratings, defects = unblind_likert(read_forms(paths), key)
+    ratings, defects = join_with_key(read_forms(paths), key, "likert")
     assert len(ratings) == 24
     assert set(ratings["system"]) == {"grounded", "plain"}
     assert [(d.kind, d.row, d.column) for d in defects] == [

@@ -35,89 +35,39 @@ class Encoder:
 """
 
 
-@pytest.fixture
-def run_chapter(chapter, tmp_path, monkeypatch):
-    """Give a function that runs a notebook: what it shows, and its variables."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "hashing_encoder.py").write_text(ENCODER)
-
-    def run(name, **parameters):
-        variables, shown = chapter(name, **parameters)
-        return "\n".join(shown.values()), variables
-
-    return run
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Give a function that writes a collection in the layout of BEIR."""
-
-    def make(n, grade=1, words=("what about", "tell me all that there is about")):
-        documents = [{"_id": f"d{k}", "title": "", "text": text} for k, text in enumerate(TEXTS)]
-        asked = [f"{words[k % 2]} {' '.join(TEXTS[k].split()[1:4])}" for k in range(n)]
-        queries = [{"_id": f"q{k}", "text": text} for k, text in enumerate(asked)]
-        judged = {"test": [(f"q{k}", f"d{k}", grade) for k in range(n)]}
-        return str(write_beir(tmp_path / "mine", documents, queries, judged))
-
-    return make
-
-
 def written(tmp_path, kind):
     return read_json(tmp_path / "results" / "mine" / kind / "mine.json")
 
 
-QUICK = {"n_resamples": 500}
 NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
 
 
-@pytest.mark.parametrize(
-    ("questions", "changes"),
-    [
-        (1, {}),
-        (7, {"modes": ["random"]}),
-        (7, {"modes": ["with_mmr", "constant"], "pipeline": BARE | {"mmr": True}}),
-    ],
-)
-def test_the_ablation_runs_for_one_question_and_for_any_systems(
-    run_chapter, folder, tmp_path, questions, changes
-):
-    options = FAST | {"pipeline": BARE} | changes
-    page, _ = run_chapter("01_retrieval_ablation", dataset=folder(questions), **options)
-    assert "Does the full pipeline find more than " in page
-    assert not NO_WIDTH_0.search(page)
-    assert set(changes.get("modes", ["dense"])) <= set(
-        written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
-    )
-
-
 def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
-    run_chapter, folder, tmp_path
+    chapter, tmp_path, monkeypatch
 ):
-    data = folder(7)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "hashing_encoder.py").write_text(ENCODER)
+    documents = [{"_id": f"d{k}", "title": "", "text": text} for k, text in enumerate(TEXTS)]
+    asked = [f"what about {' '.join(text.split()[1:4])}" for text in TEXTS]
+    queries = [{"_id": f"q{k}", "text": text} for k, text in enumerate(asked)]
+    judged = {"test": [(f"q{k}", f"d{k}", 1) for k in range(7)]}
+    data = str(write_beir(tmp_path / "mine", documents, queries, judged))
     for name, shift in (("right", 0), ("wrong", 1)):
         lines = [f"q{k} Q0 d{(k + shift) % 7} 1 {9 - k} {name}\n" for k in range(6)]
         (tmp_path / f"{name}.run").write_text("".join(lines))
     runs = [str(tmp_path / f"{name}.run") for name in ("right", "wrong")]
     for modes in ([], ["dense"]):
         options = FAST | {"runs": runs, "modes": modes, "pipeline": BARE}
-        page, _ = run_chapter("01_retrieval_ablation", dataset=data, **options)
+        _, shown = chapter("01_retrieval_ablation", dataset=data, **options)
+        page = "\n".join(shown.values())
         numbers = written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
-        assert set(numbers) - {"bm25", "random"} == {
-            "right",
-            "wrong",
-            *modes,
-            *["full"][: len(modes)],
-        }
+        ours = {"right", "wrong", *modes, *["full"][: len(modes)]}
+        assert set(numbers) - {"bm25", "random"} == ours
         # Six of seven questions have their only document first; the seventh is missing.
         assert numbers["right"]["P@1"]["value"] == pytest.approx(6 / 7, abs=1e-6)
         assert numbers["wrong"]["nDCG@10"]["value"] == 0
-        rows = written(tmp_path, "contrasts")["retrieval_ablation"]["mine"]["nDCG@10"]
-        assert {"right", "wrong"} <= {row["system"] for row in rows}
         (first, second, *_) = written(tmp_path, "headlines")
         assert (first["system"], second["system"]) == ("right", "wrong")
-        assert (
-            "Run right: questions matched: 6, questions missing (each counts as 0): 1, entries:"
-            in page
-        )
+        assert "Run right: questions matched: 6, questions missing (each counts as 0)" in page
         assert not NO_WIDTH_0.search(page)
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])

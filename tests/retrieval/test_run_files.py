@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 import pytrec_eval
@@ -15,7 +14,6 @@ from casebook.retrieval.run_files import (
     coverage_of_run,
     coverage_text,
     read_runs,
-    run_name,
     runs_on,
 )
 
@@ -85,21 +83,6 @@ NO_RUNS = [
 
 def test_a_run_that_is_none_is_one_line_with_file_and_row(write):
     assert not_refused(lambda name, text: read_runs(write(name, text)), NO_RUNS) == []
-
-
-NAMES = {"x/bm25.run": "bm25.run", "bm25.run.gz": "bm25.run", "dense": "dense.run"}
-NAMES |= {"k1.2-b0.4.txt": "k1.2-b0.4"}
-
-
-def test_names_of_ours_stay_ours_and_no_name_stands_twice(write, tmp_path):
-    assert {path: run_name(Path(path)) for path in NAMES} == NAMES
-    first, second = write("mine.run", TREC), write("Mine.json", json.dumps(RUN))
-    cases = [
-        ([first, second], "an earlier file has its system's name, 'Mine'"),
-        ([first, first], "its system's name, 'mine'"),
-        (tmp_path, "Is a directory"),
-    ]
-    assert not_refused(read_runs, cases) == [] and read_runs(None) == {}
 
 
 def test_scores_are_those_of_trec_eval_with_ties_and_a_missing_question(smoke):

@@ -93,9 +93,9 @@ def test_facts_and_acts_are_found_with_their_place(hull):
     assert found.sheet.sections_cited == ("MIA-39", "MIA-33")
     assert found.sheet.numerical_facts.durations == ()  # 14 days are the notice period
     assert [amount.value for amount in found.sheet.numerical_facts.amounts] == [500_000]
-    places = {span.field: TEXT[span.start : span.end] for span in found.spans}
-    assert places["further_facts.0"] == "Liberian"
-    assert places["further_facts.2"] == "14 days' notice"
+    places = {span.key: TEXT[span.start : span.end] for span in found.spans}
+    assert places["vessel flag", "Liberia"] == "Liberian"
+    assert places["notice period", "14 days"] == "14 days' notice"
     ours = extract_sheet(TEXT).sheet
     assert ours.further_facts == () and ours.numerical_facts.durations
 

@@ -55,13 +55,12 @@ def test_every_fact_has_a_place_in_the_text_and_every_sheet_is_valid():
     for one in read_gold():
         found = extract_sheet(one.text, one.id)
         assert facts.from_dict(found.sheet.model_dump(), empty=True) == found.sheet
-        by_field = {fact.field: fact.value for fact in facts.facts_of(found.sheet)}
-        assert {s.field for s in found.spans} == set(by_field)
+        assert {s.key for s in found.spans} == {s.key for s in facts.facts_of(found.sheet)}
         for span in found.spans:
             words = one.text[span.start : span.end]
             assert words.strip()
-            if span.field.startswith("evidence"):
-                assert by_field[span.field].description == words
+            if span.kind == "evidence_items":
+                assert span.value.description == words
 
 
 @given(

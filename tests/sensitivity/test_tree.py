@@ -82,18 +82,6 @@ def test_noops_are_recorded_and_not_searched(search, inert):
     assert not any(node.edit.noop for node in tree.nodes[1:])
 
 
-def test_several_documents_of_a_case_count_once(planted):
-    documents = planted.documents.head(60).copy()
-    documents["case_id"] = [f"c{number // 3}" for number in range(60)]
-    search = CaseSearch(HybridRetriever(documents, mode="bm25"), 10)
-    query = "IPC-302 IPC-303 IPC-304 Witness Tenant Minor years premises ward"
-    whole = HybridRetriever(documents, mode="bm25").retrieve_many([query], depth=60)
-    order = [documents["case_id"].iloc[i] for i in whole.final.ids[0]]
-    found = search([query], [order[0]])[0]
-    assert len(found.cases) == len(set(found.cases)) == 10
-    assert list(found.cases) == [c for c in dict.fromkeys(order) if c != order[0]][:10]
-
-
 def test_too_few_documents_and_empty_sheets_are_refused(planted, search):
     few = HybridRetriever(planted.documents.head(9), mode="bm25")
     with pytest.raises(InputError, match="9 cases, fewer than the 10"):

@@ -32,8 +32,8 @@ def test_repeating_every_unit_does_not_narrow_the_clustered_interval():
     assert naive.high - naive.low < 0.75 * (alone.high - alone.low)
 
 
+# DeLong's covariance, written with numpy from the placements, and Student's t around it.
 def test_intervals_have_the_variance_of_delong():
-    """DeLong's covariance, written with numpy from the placements, and Student's t around it."""
     rng = np.random.default_rng(3)
     truth = rng.random(60) < 0.4
     one, other = rng.normal(size=60) + truth, rng.normal(size=60) + 0.4 * truth

@@ -148,9 +148,8 @@ def test_shares_as_published_and_halves():
     assert wilson(12, 25).low < wilson(12.5, 25).low < wilson(13, 25).low
 
 
+# Single units: Wilson's but for one degree of freedom; clusters that agree within: one unit each.
 def test_clustered_shares():
-    """Single units: Wilson's but for one degree of freedom; clusters that agree within: one unit
-    each."""
     found = clustered_wilson([1] * 30 + [0] * 10, np.ones(40))
     assert bounds(found) == pytest.approx(bounds(wilson(30, 40)), abs=0.004)
     found = clustered_wilson([10] * 15 + [0] * 5, np.full(20, 10))

@@ -163,7 +163,7 @@ def _likert_analysis(returned, key, force, seed):
     if key is None:
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
     key = raters.unblinding.read_key(key)
-    ratings, defects = raters.unblinding.unblind_likert(returned, key, force=force)
+    ratings, defects = raters.unblinding.join_with_key(returned, key, "likert", force)
     tables = {
         "ratings": raters.ratings.likert_summary(ratings, seed=seed),
         "defects": raters.read.defect_table(defects),

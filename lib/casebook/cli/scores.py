@@ -13,7 +13,7 @@ DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 # Columns that people are shown.
 COMPARED = [
     *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
-    *("p", "p_adjusted", "p_holm", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
+    *("p", "p_adjusted", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
 COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
 
@@ -235,5 +235,5 @@ def _compared(scores, against):
     compared = list(zip(rows["system"], rows["against"], strict=True))
     sizes = pair_sizes(scores.values, compared, 0.05, scores.clusters)
     rows = rows.astype(dict.fromkeys(COUNT_COLUMNS, int))
-    rows = rows.assign(p_holm=stats.tests.holm(rows["p"]), dz=sizes["dz"], mde=sizes["mde"])
+    rows = rows.assign(dz=sizes["dz"], mde=sizes["mde"])
     return {"systems": systems, "pairs": rows}

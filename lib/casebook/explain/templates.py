@@ -146,8 +146,7 @@ def positions_of(text, domain=SHIPPED_DOMAIN):
     if not text.strip():
         return {}
     extraction = extract_sheet(text, domain=domain)
-    places = {span.field: (span.start, span.end) for span in extraction.spans}
-    return {fact.key: places[fact.field] for fact in facts.facts_of(extraction.sheet)}
+    return {found.key: (found.start, found.end) for found in extraction.spans}
 
 
 def facts_by_key(sheet):

@@ -7,6 +7,7 @@ panel, percent agreement, and a reason for all that is None.
 """
 
 import math
+from collections import namedtuple
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,29 +19,32 @@ from scipy import special
 from casebook.errors import InputError
 from casebook.measures.coefficients import COEFFICIENTS, MEASUREMENT_LEVELS, Kappa
 from casebook.readers import read_yaml
-from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
-from casebook.stats.samples import check_choice, number_or_none
+from casebook.stats.intervals import FEWEST, bca_bounds, resample_counts
+from casebook.stats.samples import check_choice
 
 COEFFICIENT_TITLES = read_yaml(Path(__file__).with_name("coefficients.yml"))
 DEFAULT_COEFFICIENTS = [name for name in COEFFICIENTS if not name.endswith(MEASUREMENT_LEVELS)]
 TAIL = 0.975  # of intervals of 95 %
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """One coefficient with its uncertainty, counts and reasons."""
+#: Of a coefficient: its uncertainty and counts, and why there is no estimate, or what else is None.
+FIELDS = {
+    "coefficient": None,
+    "estimate": None,
+    "se": None,
+    "panel_ci": None,
+    "new_panel_ci": None,
+    "n_items": 0,
+    "n_raters": 0,
+    "n_left_out": 0,
+    "percent_agreement": None,
+    "expected": None,
+    "reason": None,
+}
 
-    coefficient: str
-    estimate: float | None
-    se: float | None = None
-    panel_ci: tuple | None = None
-    new_panel_ci: tuple | None = None
-    n_items: int = 0
-    n_raters: int = 0
-    n_left_out: int = 0
-    percent_agreement: float | None = None
-    expected: float | None = None
-    reason: str | None = None  # of no estimate, else of what else is None
+
+class Agreement(namedtuple("Agreement", FIELDS, defaults=FIELDS.values())):
+    """One coefficient with its uncertainty, counts and reasons."""
 
     @property
     def bounds(self):
@@ -62,7 +66,6 @@ def measure(
     seed=0,
     categories=None,
     wide=False,
-    clusters=None,
     **settings,
 ):
     """One coefficient of a table of ratings.
@@ -81,8 +84,6 @@ def measure(
         The rating scale in order, if it has categories that nobody used, or labels.
     wide : bool, default False
         More raters than items are meant; otherwise they raise, as a transposed table.
-    clusters : sequence, optional
-        What each item belongs to: items of one cluster are resampled together.
     **settings
         ``weights`` of kappas, percent agreement and Gwet's AC2: identity, linear or quadratic,
         the partial credit for near misses; ``level`` of alpha.
@@ -110,29 +111,19 @@ def measure(
     )
     if reason:
         return found
-    # What is drawn: items, or clusters of them.
-    kind = "items"
-    units = np.arange(used.n_items)
-    if clusters is not None:
-        kind = "clusters"
-        codes = cluster_codes(clusters, panel.n_items)[coefficient.used_items]
-        units = pd.factorize(codes, sort=True)[0]
-    n = int(units.max()) + 1
+    n = used.n_items
     resamples = resample_counts(n, n_resamples, seed) if n > 1 else ()
-    draws = [coefficient.values(drawn[:, units]) for drawn in resamples]
-    draws = np.concatenate([np.empty(0), *draws])
-    # Standard error: by influence, else of the draws.
+    draws = np.concatenate([np.empty(0), *map(coefficient.values, resamples)])
     se = None
-    influence = coefficient.influence() if n > 1 else None
-    if influence is not None:
-        influence = np.bincount(units, influence - influence.mean()) * n / used.n_items
+    influence = None
+    if n > 1:
+        influence = coefficient.influence()
+        influence = influence - influence.mean()
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
-    elif len(draws):
-        se = number_or_none(draws.std(ddof=1))
-    panel_ci, why = bootstrap_interval(draws, estimate, n, influence, kind)
+    panel_ci, why = bootstrap_interval(draws, estimate, n, influence)
     reasons = {"panel_ci": why}
     if se is None:
-        reasons["se"] = "undefined_in_resamples" if len(draws) else why
+        reasons["se"] = why
     new_panel_ci, reasons["new_panel_ci"] = panel_ci, why
     if panel.raters is None:
         new_panel_ci, reasons["new_panel_ci"] = None, "raters_unknown"
@@ -144,8 +135,7 @@ def measure(
         values = [other.estimate()[0] for other in others]
         new_panel_ci = _new_panel_interval(values, estimate, panel_ci, coefficient.chance_term)
         reasons["new_panel_ci"] = None if new_panel_ci else "undefined_without_a_rater"
-    return replace(
-        found,
+    return found._replace(
         se=se,
         panel_ci=panel_ci,
         new_panel_ci=new_panel_ci,
@@ -154,14 +144,14 @@ def measure(
     )
 
 
-def bootstrap_interval(draws, estimate, n, influence=None, kind="items"):
+def bootstrap_interval(draws, estimate, n, influence):
     """BCa interval of bootstrap draws with Student's quantiles (Hesterberg 2015), and why none."""
     if n < FEWEST:
-        return None, f"fewer_than_six_{kind}"
+        return None, "fewer_than_six_items"
     if not len(draws):
         return None, "not_asked"
     student = math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, TAIL)
-    if influence is None or np.ptp(influence) <= 1e-12:
+    if np.ptp(influence) <= 1e-12:
         influence = np.zeros(1)
     quantiles = np.array([-student, student])
     low, high = bca_bounds(draws, estimate, quantiles, influence, tolerance=1e-12, clip_bias=False)
@@ -197,7 +187,7 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     n_resamples : int, default 1000
         Resamples of the items; 0 for none.
     **options
-        seed, categories, wide, clusters: see `measure`.
+        seed, categories, wide: see `measure`.
 
     Returns
     -------
@@ -253,7 +243,7 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
         Resamples of the items; 0 for none.
     **options
         weights : {"quadratic", "linear", "identity"}, of Gwet's AC2;
-        coefficients : sequence of str, by default twelve;
+        coefficients : sequence of str, by default eleven;
         categories, wide, seed: see `measure`.
 
     Returns
@@ -276,7 +266,7 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     0  krippendorff_alpha  4  3
     """
     results = agreement_results(ratings, level, n_resamples, **options)
-    table = pd.DataFrame([vars(found) | found.bounds for found in results.values()])
+    table = pd.DataFrame([found._asdict() | found.bounds for found in results.values()])
     return table.drop(columns=["panel_ci", "new_panel_ci"]).astype({"reason": object})
 
 

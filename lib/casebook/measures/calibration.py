@@ -1,11 +1,10 @@
-"""Whether stated probabilities come true, and what abstaining would buy.
+"""Whether stated probabilities come true.
 
-The calibration error in bins of equal mass (ECE, also without the bias of small bins), and errors
-by coverage (AURC), all on weighted units, so that a resample is a row of weights.
+The calibration error in bins of equal mass (ECE, also without the bias of small bins), on weighted
+units, so that a resample is a row of weights.
 """
 
 from collections import namedtuple
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,7 @@ from casebook.verdicts import INTERVAL_BY_UNIT
 OUTCOMES_IN_BLOCK = 2**21
 LEVEL = 0.95
 TAILS = (0.025, 0.975)
-MEASURES = ("ece", "ece_debiased", "aurc")
+MEASURES = ("ece", "ece_debiased")
 
 
 #: Measures and controls by name, the bins, and numbers of statements.
@@ -56,12 +55,12 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
         base_rate = y.mean()
         entropy = special.entr(base_rate) + special.entr(1 - base_rate)
         brier = base_rate * (1 - base_rate)
-        controls = {"ece": chance.mean(), "aurc": 1 - base_rate, "auroc": 0.5}
+        controls = {"ece": chance.mean(), "auroc": 0.5}
         controls |= {"brier": brier, "log_loss": entropy}
     options = {"clusters": groups, "n_resamples": n_resamples, "seed": seed}
     measures["brier"] = bootstrap_mean((p - y) ** 2, **options)
     of_truth = np.where(y, p, 1 - p)
-    measures["log_loss"] = replace(undefined, reason="certain_and_wrong")
+    measures["log_loss"] = undefined._replace(reason="certain_and_wrong")
     if of_truth.all():
         measures["log_loss"] = bootstrap_mean(-np.log(of_truth), **options)
     measures["auroc"] = auroc(y, p, clusters=groups)
@@ -76,8 +75,8 @@ def mass_bins(p, n_bins):
     return pd.factorize(bins, sort=True)[0]
 
 
+# Basic bootstrap; draws of the error, which chance inflates, move onto the debiased value.
 def _intervals(y, p, bins, chance, groups, n_resamples, seed):
-    """Basic bootstrap; draws of the error, which chance inflates, move onto the debiased value."""
     n = len(p)
     found = _statistics(np.ones((1, n)), y, p, bins).iloc[0]
     resampled, reason = resampled_clusters(groups, n)
@@ -88,23 +87,19 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
     moved = quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
     if found["ece"] <= chance.quantile(LEVEL):
         moved.iloc[0] = 0.0
-    bounds = {"ece": moved, "ece_debiased": moved}
-    bounds["aurc"] = 2 * found["aurc"] - quantiles["aurc"].iloc[::-1]
-    intervals = {}
-    for name in MEASURES:
-        low, high = bounds[name].clip(lower=0.0)
-        why = reason
-        if reason not in (None, INTERVAL_BY_UNIT):
-            low = high = None
-        elif np.ptp(draws["aurc" if name == "aurc" else "ece_debiased"]) == 0:
-            why = "no_variation"
-        estimate = max(0.0, found[name])
-        intervals[name] = Interval(estimate, low, high, LEVEL, n, "basic", why)
-    return intervals
+    low, high = moved.clip(lower=0.0)
+    if reason not in (None, INTERVAL_BY_UNIT):
+        low = high = None
+    elif np.ptp(draws["ece_debiased"]) == 0:
+        reason = "no_variation"
+    return {
+        name: Interval(max(0.0, found[name]), low, high, LEVEL, n, "basic", reason)
+        for name in MEASURES
+    }
 
 
+# The error that a calibrated forecaster would show.
 def _ece_by_chance(p, bins, n_resamples, seed):
-    """The error that a calibrated forecaster would show."""
     in_bin = np.eye(bins.max() + 1)[bins]
     blocks = []
     for block, rows in row_blocks(n_resamples, max(1, OUTCOMES_IN_BLOCK // len(p))):
@@ -113,22 +108,16 @@ def _ece_by_chance(p, bins, n_resamples, seed):
     return pd.concat(blocks)
 
 
+# Statistics of units that count several times, weights of shape [resamples, units].
 def _statistics(weights, y, p, bins):
-    """Statistics of units that count several times, weights of shape [resamples, units]."""
     in_bin = np.eye(bins.max() + 1)[bins]
     stated = weights @ (p[:, None] * in_bin)
     true = weights @ (y[:, None] * in_bin)
-    found = _errors(weights @ in_bin, stated, true)
-    # Errors by coverage, the surest first; equal probabilities are covered together.
-    order = np.argsort(-p, kind="stable")
-    ties = np.flatnonzero(np.diff(-p[order], prepend=-2.0))
-    covered = np.add.reduceat(weights[:, order], ties, axis=1)
-    wrong = np.add.reduceat(weights[:, order] * ~y[order], ties, axis=1)
-    return found.assign(aurc=area_under_risk(covered, wrong))
+    return _errors(weights @ in_bin, stated, true)
 
 
+# ECE, as it is and debiased, from sums by bin, of shape [resamples, bins].
 def _errors(n, stated, true):
-    """ECE, as it is and debiased, from sums by bin, of shape [resamples, bins]."""
     weight = n / n.sum(axis=-1, keepdims=True)
     n = np.maximum(n, 1)
     share = true / n
@@ -140,26 +129,15 @@ def _errors(n, stated, true):
     return pd.DataFrame({name: of_bins.sum(axis=-1) for name, of_bins in sums.items()})
 
 
+# Mean of the magnitude of a normal with this mean and standard deviation.
 def _folded_mean(gap, noise):
-    """Mean of the magnitude of a normal with this mean and standard deviation."""
     z = np.divide(gap, noise, out=np.full_like(gap, np.inf), where=noise > 0)
     density = np.exp(-(z**2) / 2) * np.sqrt(2 / np.pi)
     return noise * density + gap * special.erf(z / np.sqrt(2))
 
 
-def area_under_risk(covered, wrong):
-    """Mean risk over all coverages, ties in expected order."""
-    before = np.cumsum(covered, axis=1) - covered
-    errors = np.cumsum(wrong, axis=1) - wrong
-    rate = wrong / np.maximum(covered, 1)
-    harmonic = special.digamma(before + covered + 1) - special.digamma(before + 1)
-    # The sum over j = 1 ... c of (e + j r) / (b + j) = c r + (e - b r) (H_b+c - H_b).
-    areas = covered * rate + (errors - before * rate) * harmonic
-    return areas.sum(axis=1) / covered.sum(axis=1)
-
-
+# Mean statement and share that came true of every bin.
 def _bin_table(y, p, bins):
-    """Mean statement and share that came true of every bin."""
     by_bin = pd.DataFrame({"true": y, "p": p}).groupby(bins)
     table = shares({b: (part["true"].sum(), len(part)) for b, part in by_bin})
     table["confidence"] = by_bin["p"].mean()

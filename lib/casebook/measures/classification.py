@@ -6,7 +6,6 @@ resample is one draw of 24 numbers. (scikit-learn scores one sample of labels at
 functions are what the tests compare with.)
 """
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -199,8 +198,8 @@ def documented_metrics(gold, predicted, behaviour="S"):
 # Policies that collapse outcomes to classes, and the formulas.
 
 
+# Class of each gold label and of each outcome under the policies, and how many there are.
 def _classes(off_label="wrong", nei="exclude", conflict="exclude"):
-    """Class of each gold label and of each outcome under the policies, and how many there are."""
     check_choice("off_label policy", off_label, OFF_LABEL_POLICIES)
     check_choice("nei policy", nei, CLASS_POLICIES)
     check_choice("conflict policy", conflict, CLASS_POLICIES)
@@ -296,9 +295,8 @@ def paired_labels(gold, predicted):
 # Intervals: every resample is one draw of a table.
 
 
+# Rows by outcome: their table, and those of resamples of rows or of clusters.
 class _Sample:
-    """Rows by outcome: their table, and those of resamples of rows or of clusters."""
-
     def __init__(self, cells, clusters, level, n_resamples, seed):
         self.level = level
         self.reason = None
@@ -335,8 +333,8 @@ class _Sample:
             for name, answer in answers.items()
         }
 
+    # Wilson's for shares of independent rows, the bootstrap's for all else.
     def _intervals(self, tables, sizes_of_shares):
-        """Wilson's for shares of independent rows, the bootstrap's for all else."""
         draws = formulas(tables[1:])
         intervals = {}
         for name, value in formulas(tables[0]).items():
@@ -345,7 +343,7 @@ class _Sample:
                 interval = wilson(round(float(value * n)), n, self.level)
             elif n and value in (0, 1):
                 clusters = min(n, self.clusters)
-                interval = replace(wilson(clusters * int(value), clusters, self.level), n=n)
+                interval = wilson(clusters * int(value), clusters, self.level)._replace(n=n)
             else:
                 interval = percentile_interval(
                     value,
@@ -354,5 +352,5 @@ class _Sample:
                     level=self.level,
                     reason=UNDEFINED_REASONS[name],
                 )
-            intervals[name] = replace(interval, reason=interval.reason or self.reason)
+            intervals[name] = interval._replace(reason=interval.reason or self.reason)
         return intervals

@@ -6,7 +6,6 @@ the value by each weight is known too.
 
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import combinations
 
 import numpy as np
 
@@ -19,7 +18,6 @@ MOST_CATEGORIES = 2000
 STEP = 1e-20j  # of derivatives: the imaginary part of what it moves, without rounding
 ALIKE = "no_variation"
 ALWAYS = ("fewer_than_two_raters", "no_pairable_items")
-OF_PAIRS = ("raters_unknown", "too_many_categories", ALIKE)
 
 
 def problems(panel):
@@ -76,8 +74,6 @@ class Kappa:
     a pair of ratings drawn without replacement.
     """
 
-    undefined = ALIKE
-
     def __init__(self, panel, chance, weights="identity", needs=(ALIKE,)):
         check_choice("weights", weights, WEIGHTS)
         self.chance_term = chance
@@ -86,10 +82,10 @@ class Kappa:
         self.needs = {*needs, *ALWAYS, "too_many_categories"}
         if weights != "identity":
             self.needs.add("labels_without_order")
-        self.used_items = panel.per_item >= (2 if self.is_alpha else 1)
+        used_items = panel.per_item >= (2 if self.is_alpha else 1)
         if "needs_two_raters" in needs:
-            self.used_items = panel.per_item == 2
-        self.panel = replace(panel, codes=panel.codes[self.used_items])
+            used_items = panel.per_item == 2
+        self.panel = replace(panel, codes=panel.codes[used_items])
 
     def estimate(self):
         """The estimate, or None and why."""
@@ -97,7 +93,7 @@ class Kappa:
             if holds and reason in self.needs:
                 return None, reason
         value = number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
-        return value, self.undefined if value is None else None
+        return value, ALIKE if value is None else None
 
     @cached_property
     def credit(self):
@@ -196,27 +192,6 @@ def alpha(panel, level="ordinal"):
     return Kappa(panel, "ratings", weights[level])
 
 
-class LightKappa(Kappa):
-    """Mean of the pairwise Cohen's kappas, each on the items that both rated."""
-
-    expected = None
-    undefined = "undefined_for_a_pair"
-
-    def __init__(self, panel):
-        super().__init__(panel, "ratings", needs=OF_PAIRS)
-
-    @cached_property
-    def pairs(self):
-        pairs = combinations(range(self.panel.n_raters), 2)
-        return [cohen(self.panel.only(list(pair))) for pair in pairs]
-
-    def values(self, weights):
-        return np.mean([pair.values(weights[:, pair.used_items]) for pair in self.pairs], axis=0)
-
-    def influence(self):
-        return None
-
-
 pooled = partial(Kappa, chance="pooled")
 by_rater = partial(Kappa, chance="rater")
 cohen = partial(by_rater, needs=("needs_two_raters", "raters_unknown", ALIKE))
@@ -229,7 +204,6 @@ COEFFICIENTS = {
     "scott_pi": partial(pooled, needs=("needs_two_raters", ALIKE)),
     "fleiss_kappa": pooled,
     "conger_kappa": partial(by_rater, needs=("raters_unknown", ALIKE)),
-    "light_kappa": LightKappa,
     "brennan_prediger": partial(Kappa, chance="even"),
     "gwet_ac1": gwet,
     "gwet_ac2": partial(gwet, weights="quadratic"),

@@ -9,9 +9,8 @@ against own and foreign sources, and `separation` is the AUROC between the two.
 
 import math
 import re
-from collections import Counter
+from collections import Counter, namedtuple
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,21 +34,10 @@ MISMATCHED = "mismatched"
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
-class Support(NamedTuple):
-    """One sentence, its number of content words, and the largest share of them in one passage."""
-
-    text: str
-    n_words: int
-    share: float | None
-
-
-class Faithfulness(NamedTuple):
-    """Faithfulness of one explanation: of its claims, the sentences that have a share."""
-
-    score: float | None
-    mean_share: float | None
-    reason: str | None
-    sentences: tuple
+#: One sentence, its number of content words, and the largest share of them in one passage.
+Support = namedtuple("Support", "text n_words share")
+#: Faithfulness of one explanation: of its claims, the sentences that have a share.
+Faithfulness = namedtuple("Faithfulness", "score mean_share reason sentences")
 
 
 def faithfulness(
@@ -121,8 +109,8 @@ def _weight(weights, words):
     return math.fsum(weights.get(word, weights[None]) for word in words)
 
 
+# Support of each sentence: the weight of its words in one source over that of all.
 def _supports(texts, sources, words_of, *, weigh=len, wordless=None, sourceless=None):
-    """Support of each sentence: the weight of its words in one source over that of all."""
     vocabularies = [words_of(source) for source in sources]
     supports = []
     for text in texts:
@@ -218,7 +206,7 @@ def separation(rows, rule):
     )
 
 
-# Sweeps: by threshold, by length of the source and by length of the sentence.
+# Sweeps: by threshold and by length of the source.
 
 
 def threshold_sweep(rows, thresholds=THRESHOLDS, **options):
@@ -245,17 +233,8 @@ def length_sweep(explanations, sources, source_of, foreign, lengths, **options):
     return pd.concat(parts, ignore_index=True)
 
 
-def by_sentence_length(rows, **options):
-    """Mean share by number of words in the sentence."""
-    edges = [0, 5, 10, 20, 40, np.inf]
-    labels = ["0-4", "5-9", "10-19", "20-39", "40 or more"]
-    words = pd.cut(rows["words"], edges, right=False, labels=labels)
-    claims = rows.assign(words=words).dropna(subset="share")
-    return _means("share", claims, ["rule", "condition", "words"], **options)
-
-
+# Means of groups of a frame, with intervals by own sources.
 def _means(name, frame, keys, **options):
-    """Means of groups of a frame, with intervals by own sources."""
     rows = []
     for key, part in frame.groupby(keys, observed=True):
         scores = part[name].to_numpy(dtype=float)

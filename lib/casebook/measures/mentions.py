@@ -88,16 +88,16 @@ def mentions(text):
     }
 
 
+# A date as YYYY-MM-DD, None if there is no such month or day.
 def _date(match):
-    """A date as YYYY-MM-DD, None if there is no such month or day."""
     parts = {group[0]: text for group, text in match.groupdict().items() if text}
     month = _WORDS["months"].get(parts["m"].lower()) or int(parts["m"])
     is_date = 1 <= month <= 12 and 1 <= int(parts["d"]) <= 31
     return f"{parts['y']}-{month:02d}-{int(parts['d']):02d}" if is_date else None
 
 
+# A number as text, without separators and multiplied out.
 def _value(match):
-    """A number as text, without separators and multiplied out."""
     parts = {group[0]: text for group, text in match.groupdict("").items() if text}
     scale = _WORDS["multipliers"].get(parts.get("s", "").lower(), 1)
     if "w" in parts:
@@ -128,8 +128,8 @@ def share_named(explanation, source):
     return 1 - n_missing / (n_shared + n_missing) if n_shared + n_missing else None
 
 
+# The words of a text, one space around each.
 def _spaced(text):
-    """The words of a text, one space around each."""
     words = re.findall(r"\w+", fold(text).casefold())
     return f" {' '.join(words)} "
 
@@ -163,8 +163,8 @@ def find_flip(sentence, source_sentences):
     return sorted(turned)
 
 
+# Each content word and whether an odd number of negators precede it where it is first.
 def _negated(sentence):
-    """Each content word and whether an odd number of negators precede it where it is first."""
     words = ["not" if word.endswith("n't") else word for word in tokens(sentence)]
     negated = {}
     for position, word in enumerate(words):

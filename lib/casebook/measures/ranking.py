@@ -11,30 +11,23 @@ measure: all that a measure is told of a run are the ranks of the judged documen
 import os
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
+from casebook.measures.ranking_measures import parse_measure
 from casebook.stats.samples import check_choice
 from casebook.trec import Rows, ranked, read_rows
-
-__all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
 # Ids of the queries that were judged, retrieved and counted, or are not in order.
 Accounting = namedtuple("Accounting", "judged retrieved evaluated missing extra empty no_relevant")
 
 
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(namedtuple("Evaluation", "table accounting")):
     """Values of measures for every query of one run."""
-
-    table: pd.DataFrame
-    accounting: Accounting
 
     @property
     def per_query(self):
@@ -123,8 +116,8 @@ def _measures(names):
 # Judgements and runs in any accepted form, as mappings of mappings
 
 
+# Numbers by query and document, of a path, a frame or a dictionary of dictionaries.
 def _table(source, kind, value):
-    """Numbers by query and document, of a path, a frame or a dictionary of dictionaries."""
     if isinstance(source, str | os.PathLike):
         return read_rows(source, kind)
     if isinstance(source, pd.DataFrame) and len(source):
@@ -141,8 +134,9 @@ def _rows_of_frame(frame, kind, value):
     absent = [name for name in ("query_id", "doc_id", value) if name not in frame]
     if absent:
         raise InputError(f"{kind}: the DataFrame lacks the columns {absent}")
-    place, query_ids = _coded(frame["query_id"])
-    codes, names = _coded(frame["doc_id"])
+    # A number and its text are one id.
+    place, query_ids = pd.factorize(frame["query_id"].astype(str))
+    codes, names = pd.factorize(frame["doc_id"].astype(str))
     documents = np.array([name.encode() for name in names])
     document = documents.astype(f"S{documents.itemsize // 8 * 8 + 8}")[codes]
     values = pd.to_numeric(frame[value], errors="coerce").to_numpy(float)
@@ -152,25 +146,15 @@ def _rows_of_frame(frame, kind, value):
     return rows
 
 
-def _coded(column):
-    """Ids as numbers of their texts, and these texts."""
-    codes, ids = pd.factorize(column)
-    ids = np.asarray(ids, object)
-    if pd.api.types.infer_dtype(ids) == "string":
-        return codes, ids
-    numbers, texts = pd.factorize(np.array([str(name) for name in ids], object))
-    return numbers[codes], texts
-
-
+# Number of documents of each query.
 def _sizes(table):
-    """Number of documents of each query."""
     if isinstance(table, Rows):
         return table.sizes
     return np.array([len(row) for row in table.values()])
 
 
+# Numbers of all documents; what is no score or no whole grade is refused.
 def _numbers(table, kind):
-    """Numbers of all documents; what is no score or no whole grade is refused."""
     if isinstance(table, Rows):
         numbers = table.value
     else:
@@ -228,8 +212,8 @@ class RankedJudgements:
         )
 
 
+# Ranks of the judged documents of the queries to be evaluated, and the account of queries.
 def _ranked_judgements(qrels, run, missing):
-    """Ranks of the judged documents of the queries to be evaluated, and the account of queries."""
     qrels = _table(qrels, "qrels", "relevance")
     run = _table(run, "run", "score")
     names = np.array([*qrels, None])[:-1]

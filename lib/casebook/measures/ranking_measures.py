@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,8 +112,8 @@ class PluginFormula:
         return np.array(values)
 
 
+# Divide per query, giving 0 where the denominator is 0.
 def _ratio(numerator, denominator):
-    """Divide per query, giving 0 where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0)
 
 
@@ -176,14 +177,8 @@ LEVELLED = ("AP", "RR", "P@k", "R@k", "Success@k")
 _NAME = re.compile(r"((?:original:)?[A-Za-z]+)(?:\(rel=([1-9]\d*)\))?(?:@([1-9]\d*))?")
 
 
-@dataclass(frozen=True)
-class MeasureInfo:
-    """What a measure means, and how it differs elsewhere."""
-
-    name: str
-    definition: str
-    source: str
-    parity_note: str = ""
+#: What a measure means, and how it differs elsewhere.
+MeasureInfo = namedtuple("MeasureInfo", "name definition source parity_note", defaults=[""])
 
 
 INFO = {
@@ -192,14 +187,11 @@ INFO = {
 }
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A measure ready to be computed."""
+_Measure = namedtuple("_Measure", "formula info cutoff rel", defaults=[np.inf, 1])
 
-    formula: object
-    info: MeasureInfo
-    cutoff: float = np.inf
-    rel: int = 1
+
+class Measure(_Measure):
+    """A measure ready to be computed."""
 
     def score(self, ranked):
         return self.formula.score(ranked, self.cutoff, self.rel)

@@ -147,8 +147,8 @@ def rbo(before, after, p=0.9):
     return float((1 - p) / p * np.sum(p**d / d * common) + p**long * common[-1] / long)
 
 
+# Items of two top-k lists, and their ranks [2, items], k + 1 where a list lacks one.
 def _ranks(before, after, k):
-    """Items of two top-k lists, and their ranks [2, items], k + 1 where a list lacks one."""
     check_count("k", k)
     before = _distinct(before, "before")[:k]
     after = _distinct(after, "after")[:k]

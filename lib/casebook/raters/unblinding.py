@@ -92,7 +92,7 @@ def _read(path, schema, what):
 
 def unblind(forms, key, *, force=False):
     """Join forms of preferences with the key."""
-    rows, defects = _join_with_key(forms, key, "paired", force)
+    rows, defects = join_with_key(forms, key, "paired", force)
     raters = tuple(rows["rater"].unique())
     primary = key["primary"]
     return Votes(
@@ -108,13 +108,8 @@ def unblind(forms, key, *, force=False):
     )
 
 
-def unblind_likert(forms, key, *, force=False):
-    """Join Likert forms with the key: the frame of ratings, and the defects."""
-    return _join_with_key(forms, key, "likert", force)
-
-
-# The rows of all forms with what the key holds of each, and the defects.
-def _join_with_key(forms, key, layout, force):
+def join_with_key(forms, key, layout, force=False):
+    """The rows of all forms with what the key holds of each, and the defects."""
     if key["layout"] != layout:
         raise InputError(f"the key is of {key['layout']} forms, not of {layout} ones")
     name = forms[0].layout.key

@@ -31,12 +31,16 @@ REACH = 60  # characters in which a word says what a number is about
 
 
 class Found(NamedTuple):
-    # A fact at ``text[start:end]``, and its field in the sheet (at first its kind alone).
+    # A fact at ``text[start:end]``, of a kind of `facts.LISTS` or of a side.
 
-    field: str
+    kind: str
     value: object
     start: int
     end: int
+
+    @property
+    def key(self):
+        return getattr(self.value, "fact_type", self.kind), str(self.value)
 
 
 class Extraction(NamedTuple):
@@ -82,18 +86,15 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
         raise InputError(f"{case_id}: has no text to extract facts from")
     text = fold(text[:LONGEST_READ])
     found, notes = _facts_in(text, domain)
-    lists = {kind: [] for kind in facts.LISTS}
-    spans = []
-    for fact in found:
-        of_kind = lists[fact.field]
-        spans.append(fact._replace(field=f"{facts.LISTS[fact.field][1]}.{len(of_kind)}"))
-        of_kind.append(fact.value)
+    lists = {}
+    for kind in facts.LISTS:
+        lists[kind] = [fact.value for fact in found if fact.kind == kind]
     sides = [] if "PartyType" in domain.types else list(cause_title(text))
     numbers = {kind: lists.pop(kind) for kind in facts.NUMBERS}
-    parties = {side.field.removeprefix("parties."): side.value for side in sides}
+    parties = {f"{side.kind}_type": side.value for side in sides}
     record = {"case_id": case_id, "parties": parties, "numerical_facts": numbers}
     sheet = facts.FactSheet.model_validate(record | lists)
-    return Extraction(sheet, (*spans, *sides), tuple(notes))
+    return Extraction(sheet, (*found, *sides), tuple(notes))
 
 
 def _facts_in(text, domain):
@@ -109,8 +110,8 @@ def _facts_in(text, domain):
         notes.append(f"{n_unknown} provisions of acts that are not known are left out")
     kept = {}
     for fact in sorted(found, key=attrgetter("start")):
-        if facts.LISTS[fact.field][0] not in domain.types:  # which take the place of ours
-            kept.setdefault((fact.field, str(fact.value)), fact)
+        if facts.LISTS[fact.kind][0] not in domain.types:  # which take the place of ours
+            kept.setdefault(fact.key, fact)
     return kept.values(), notes
 
 
@@ -257,7 +258,7 @@ def cause_title(text):
         for kind, forms in reversed(_patterns("named").items()):
             kinds += [kind for form in forms if form.search(name)]
         if kinds:
-            yield Found(f"parties.{side}_type", kinds[-1], a, b)
+            yield Found(side, kinds[-1], a, b)
 
 
 # ---- by a language model, held to the schema and to the text
@@ -276,7 +277,7 @@ Judgment:
 def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     """Extract a fact sheet with a language model; after an unusable answer, by patterns."""
     by_patterns = extract_sheet(text, case_id, domain)
-    known = {fact.key for fact in facts.facts_of(by_patterns.sheet)}
+    known = {fact.key for fact in by_patterns.spans}
     types = {key: list(kind.values or ["a number"]) for key, kind in domain.types.items()}
     prompt = _PROMPT.format(text=text[:LONGEST_READ], types=json.dumps(types))
     try:

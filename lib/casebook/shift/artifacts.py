@@ -12,7 +12,7 @@ import pandas as pd
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
-from casebook.measures.ranking import ORIGINAL
+from casebook.measures.ranking_measures import ORIGINAL
 from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
 from casebook.readers import read_json

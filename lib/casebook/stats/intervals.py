@@ -1,7 +1,7 @@
 """Intervals of means, shares and statistics, of units that may belong together in clusters."""
 
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -31,17 +31,11 @@ ENOUGH = 20
 BLOCK_ELEMENTS = 2**18
 
 
-@dataclass(frozen=True)
-class Interval:
-    """An estimate with its confidence interval; bounds are None where `reason` says why."""
+_Interval = namedtuple("_Interval", "estimate low high level n method reason", defaults=[None])
 
-    estimate: float | None
-    low: float | None
-    high: float | None
-    level: float
-    n: int
-    method: str
-    reason: str | None = None
+
+class Interval(_Interval):
+    """An estimate with its confidence interval; bounds are None where `reason` says why."""
 
     def number(self, control=None):
         """Give the estimate as it stands in ``numbers.json``."""
@@ -160,8 +154,8 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, see
     return intervals[0] if np.ndim(values) == 1 else intervals
 
 
+# Student's t by the jackknife over clusters, and BCa where there are enough.
 def _mean_bounds(sums, sizes, level, n_resamples, seed):
-    """Student's t by the jackknife over clusters, and BCa where there are enough."""
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     groups = len(sizes)
     means = sums.sum(axis=0) / sizes.sum()

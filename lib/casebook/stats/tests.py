@@ -87,16 +87,16 @@ def sign_patterns(groups, n_resamples, seed):
         yield np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=groups)
 
 
+# Largest statistic of the other columns, by pattern and column; -inf without others.
 def _largest_of_others(statistics):
-    """Largest statistic of the other columns, by pattern and column; -inf without others."""
     if statistics.shape[1] < 2:
         return np.full_like(statistics, -np.inf)
     ranked = np.partition(statistics, -2, axis=1)
     return np.where(statistics == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
 
 
+# Lower and higher mean of the two halves of each pattern; unbounded where a half is empty.
 def _half_means(kept, rest, kept_sizes, size):
-    """Lower and higher mean of the two halves of each pattern; unbounded where a half is empty."""
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.stack([kept / kept_sizes, rest / (size - kept_sizes)])
     parted = (kept_sizes > 0) & (kept_sizes < size)
@@ -132,8 +132,8 @@ def _family_reach(others, sums, sizes):
     return reaches
 
 
+# The k-th smallest value, from 1; NaN where there is none or it is infinite.
 def _kth_smallest(values, k):
-    """The k-th smallest value, from 1; NaN where there is none or it is infinite."""
     if not 0 < k <= len(values):
         return np.nan
     value = np.partition(values, k - 1)[k - 1]
@@ -245,19 +245,15 @@ def holm(pvalues):
 # Counts: the sign test.
 
 
-#: Outcome of a sign test.
-SignTest = namedtuple("SignTest", "pvalue n reason", defaults=[None])
-
-
 def exact_sign_test(wins, losses):
-    """Exact two-sided test that wins and losses are equally likely."""
+    """p-value of the exact two-sided test that wins and losses are equally likely, if any."""
     n = int(wins + losses)
     if n == 0:
-        return SignTest(None, 0, "no_units")
+        return None
     most = max(wins, losses)
     pvalue = 2 * special.betainc(most, n - most + 1, 0.5)
     # One that underflows, or exceeds 1 by rounding, within (0, 1].
-    return SignTest(float(np.clip(pvalue, math.ulp(0.0), 1.0)), n)
+    return float(np.clip(pvalue, math.ulp(0.0), 1.0))
 
 
 # What n paired units can show.
