@@ -22,6 +22,7 @@ from casebook.factcheck import claims, stance, words
 from casebook.factcheck.evidence import EvidenceBase, EvidencePassage
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.pipeline import FactChecker
+from casebook.models.logistic import logistic_regression
 from casebook.text import sentence_texts
 
 FILE = Path(stance.__file__).with_name("judge.yml")
@@ -162,6 +163,15 @@ def edits(texts, rng):
     return rows
 
 
+def learnt_weights(X, y, sample_weight):
+    mean = X.mean(axis=0)
+    scale = np.maximum(X.std(axis=0), 1e-9)
+    model = logistic_regression(0.3).fit((X - mean) / scale, y, sample_weight=sample_weight)
+    slopes = model.coef_[0] / scale
+    weights = dict(zip(stance.FEATURES, slopes.tolist(), strict=True))
+    return weights | {"intercept": float(model.intercept_[0] - slopes @ mean)}
+
+
 def learnt():
     """Weights, and how many examples of each part they were learnt from."""
     documents = claims.shipped_documents()
@@ -173,7 +183,7 @@ def learnt():
         shares += [share / len(part)] * len(part)
     X = np.array([stance.features(claim, passages) for claim, passages, _ in rows])
     y = np.array([label for *_, label in rows])
-    weights = stance.learnt_weights(X, y, np.array(shares) / np.mean(shares))
+    weights = learnt_weights(X, y, np.array(shares) / np.mean(shares))
     counts = {
         "training claims": len(gold),
         "with found evidence": len(found),

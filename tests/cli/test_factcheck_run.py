@@ -57,16 +57,6 @@ def test_an_endpoint_takes_the_place_of_the_judge(
     assert f"{len(documents)} questions, {len(documents)} from the cache." in text
 
 
-def test_an_unreachable_decomposition_crashes_every_claim(casebook, claims, monkeypatch, tmp_path):
-    monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
-    out, options = tmp_path / "verdicts.jsonl", ["--decomposition", "model:endpoint:x"]
-    code, text, error = casebook("factcheck", "run", claims, *options, "--out", out, "--json")
-    assert code == 3 and "2 of 2 claims could not be checked" in error and "Traceback" not in error
-    assert json.loads(text)["outcomes"] == {"crashed in decomposition: unreachable": 2}
-    written = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [(row["id"], row["label"]) for row in written] == [("a", None), ("b", None)]
-
-
 @pytest.fixture
 def own(tmp_path):
     """Claims about a folder of plain texts whose name has a blank."""
@@ -110,28 +100,6 @@ def test_what_the_document_asks_is_printed_and_written(casebook, own, tmp_path):
     assert float(shown[1]) == pytest.approx(values["documented: overall"], abs=1e-3)
 
 
-def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
-    log = tmp_path / "answers.jsonl"
-    rows = [("good", "The soup serves 4 people."), ("bad", "The soup serves 9 people. Is it hot?")]
-    rows = [
-        {"id": "q", "question": "Who?", "answer": answer, "system": name} for name, answer in rows
-    ]
-    failed = {
-        "id": "r",
-        "question": "Why?",
-        "answer": None,
-        "no_answer": "no answer within 60 s",
-        "system": "good",
-    }
-    log.write_text("".join(json.dumps(row) + "\n" for row in [*rows, failed]))
-    code, text, error = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
-    report = json.loads(text)
-    assert "note: not answered: 1 (1 × no answer within 60 s)" in error
-    share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
-    assert code == 0 and len(report["claims"]) == 2
-    assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
-
-
 def test_ablation_of_ones_own_claims(casebook, own):
     path, folder = own
     command = ("factcheck", "ablate", path, "--corpus", folder, "--rate", "0")
@@ -149,7 +117,6 @@ def test_ablation_of_ones_own_claims(casebook, own):
 
 
 WRONG_OPTIONS = [
-    (["--log", "log.jsonl", "--corpus", "."], "give a file of claims, or --log"),
     (["--corpus", "./nowhere"], "nowhere: no such folder"),
     (["--corpus", "nowhere"], "nowhere"),
     (["--stance", "magic"], "unknown stance"),
@@ -169,4 +136,3 @@ def test_wrong_options_are_one_line(casebook, claims):
         assert problem in error
 
     assert failing(check, WRONG_OPTIONS) == []
-    assert "--log needs --corpus" in casebook("factcheck", "run", "--log", "log.jsonl")[2]

@@ -18,11 +18,6 @@ def base(own):
 
 
 @pytest.fixture(scope="session")
-def stance(own):
-    return own.fitted
-
-
-@pytest.fixture(scope="session")
 def some(own):
     """Test claims of every kind."""
     return own.test[:8] + own.test[64:70] + own.test[-6:]

@@ -1,4 +1,4 @@
-"""Atomic claims by rules, as documented, and by a language model."""
+"""Atomic claims by rules and as documented."""
 
 import json
 from pathlib import Path
@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 from refusals import not_refused
 
 from casebook import paths
-from casebook.factcheck.clauses import split_claim
 from casebook.factcheck.decompose import (
     decompose,
     decompose_documented,
     documented_verifiability,
-    model_decomposer,
-    undivided,
+    split_claim,
     verifiability,
 )
 from casebook.readers import read_yaml
@@ -37,13 +35,6 @@ def test_documented_splitting_leaves_fragments_and_at_most_ten():
     assert parts[0].entities == ("Paris",)
     many = decompose_documented(", ".join(f"piece {n}" for n in range(11)))
     assert [part.text for part in many][-1] == "piece 9"
-
-
-def test_a_subclaim_names_what_it_holds():
-    (part,) = decompose("Under Vale Direct, the excess is EUR 250.")
-    assert (part.id, part.entities) == ("SC1", ("Vale Direct",))
-    (whole,) = undivided("Hail is covered and frost is not.")
-    assert whole.text == "Hail is covered and frost is not."
 
 
 PARTS = [f"the owner pays tax {n}" for n in range(11)]
@@ -90,43 +81,6 @@ def test_no_order_of_verbs_and_connectors_is_too_hard(tokens):
     assert all(
         part.strip(" .,;") or not " ".join(tokens).strip(" .,;")
         for part in split_claim(" ".join(tokens))
-    )
-
-
-GOOD = {"text": "Hail is covered. ", "verifiability": "vague"}
-
-
-class Fake:
-    def __init__(self, *subclaims):
-        self.answer = {"subclaims": list(subclaims)}
-
-    def complete_json(self, prompt, schema):
-        assert "Claim: Hail is covered." in prompt and "subclaims" in schema.model_fields
-        return self.answer
-
-
-def test_a_language_model_decomposes():
-    (part,) = model_decomposer(Fake(GOOD | {"entities": ["Hail"]}))(" Hail is  covered.")
-    assert (part.text, part.verifiability, part.entities) == (
-        "Hail is covered.",
-        "vague",
-        ("Hail",),
-    )
-
-
-def test_an_answer_outside_the_schema_is_an_error_and_no_default():
-    answers = [
-        [],
-        ["x"],
-        [GOOD] * 11,
-        [GOOD | {"text": " "}],
-        [GOOD | {"verifiability": "maybe"}],
-        [GOOD | {"entities": [1]}],
-        [{"text": "x"}],
-    ]
-    bad = [(answer, "does not fit: field subclaims") for answer in answers]
-    assert (
-        not_refused(lambda answer: model_decomposer(Fake(*answer))("Hail is covered."), bad) == []
     )
 
 

@@ -9,10 +9,7 @@ import pytest
 from refusals import not_refused
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import (
-    claims_of_answers,
-    read_plain,
-)
+from casebook.factcheck.claims import read_plain
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import of_kind, proper_names
 from casebook.readers import read_yaml
@@ -89,23 +86,6 @@ def test_labels_as_the_user_says_and_what_was_read(tmp_path):
     path.write_text('{"text": "a", "lable": "SUPPORTED"}\n')
     ((claim,), _) = read_plain(path, columns={"claim": "text"})
     assert (claim.text, claim.label, claim.group) == ("a", "", "1")
-
-
-def test_statements_of_answers_are_claims():
-    names = ["id", "system", "answer", "abstained", "group"]
-    rows = [
-        ("q1", "a", "Hail is covered. Is frost? No.", False, "q1"),
-        ("q1", "b", "I do not know.", True, "q1"),
-        ("q2", "b", "Frost is excluded.", None, "policy"),
-    ]
-    log = pd.DataFrame(rows, columns=names)
-    found = claims_of_answers(log)
-    assert (found[0].id, found[0].group, found[0].category) == ("q1/a/1", "q1", "a")
-    assert [claim.text for claim in found if claim.category == "b"] == ["Frost is excluded."]
-    assert found[-1].group == "policy" and not any(claim.text.endswith("?") for claim in found)
-    assert claims_of_answers(log[2:])[0].id == "q2/1"
-    with pytest.raises(InputError, match="nothing to check"):
-        claims_of_answers(log[1:2])
 
 
 def test_numbers_in_digits_and_words():

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -13,12 +12,10 @@ from casebook import paths
 from casebook.data.claims import claim_set
 from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.ablation import ablate
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.study import (
     DECISIVE,
-    FITTED_ON_OWN,
     SIMPLE,
     TWO_CLASS_POLICY,
     WRONG,
@@ -49,17 +46,16 @@ def toy(verdicts=(S, N, S, "well", None, N, NEI, NEI)):
     """Eight claims in four groups: one unparsed answer, one crash, one abstention."""
     claims = pd.DataFrame({"id": range(8), "label": [S, N, S, N, S, N, S, NEI]}).astype(str)
     claims = claims.assign(group=list("aabbccdd"), text="", hops=list("11221120"))
-    stated = [0.9, 0.8, 0.7, None, None, 0.6, None, None]
-    blind = pd.DataFrame({"system": CLAIM_ONLY, "verdict": [S, S, S, S, N, N, S, S]})
-    first = pd.DataFrame({"system": "pipeline", "verdict": verdicts, "probability": stated})
+    verdicts = pd.DataFrame({"pipeline": verdicts, CLAIM_ONLY: [S, S, S, S, N, N, S, S]})
     policy = TWO_CLASS_POLICY | {"nei": "three_class"}
-    return VerdictStudy("toy", claims, pd.concat([first, blind]), pd.DataFrame(), policy, **FEW)
+    kinds = claims[["hops"]]
+    return VerdictStudy("toy", claims, kinds, verdicts, pd.DataFrame(), policy, **FEW)
 
 
 def against_all(study):
     """The first system against every other."""
     scores = study.scores()
-    pairs = [(study.systems[0], name) for name in scores.values.columns[1:]]
+    pairs = [(scores.values.columns[0], name) for name in scores.values.columns[1:]]
     return scores.contrasts(pairs).set_index("against")
 
 
@@ -86,28 +82,23 @@ def test_folds_keep_groups_together():
     labels = np.where(supported, S, N)
     p = transfer.claim_only([f"word{group}" for group in groups], labels, groups)
     assert abs(roc_auc_score(supported, p[S]) - 0.5) < 0.15
-    other = transfer.shuffled_groups(groups, 2, "shuffled evidence")
-    assert (groups[other] != groups).all()
-    assert other == transfer.shuffled_groups(groups, 2, "shuffled evidence")
-    with pytest.raises(InputError, match="two groups"):
-        transfer.shuffled_groups(["a"], 0, "x")
 
 
 def test_our_claims(study, checked):
-    systems = ["pipeline", "gold evidence", FITTED_ON_OWN, "documented"]
-    assert study.systems == [*systems, "shuffled evidence", CLAIM_ONLY]
-    assert (study.column("verdict")["documented"] == N).all()
+    verdicts = study.verdicts
+    systems = ["pipeline", "gold evidence", "documented"]
+    assert list(verdicts) == [*systems, "shuffled evidence", CLAIM_ONLY]
+    assert (verdicts["documented"] == N).all()
     right = study.right
-    is_twin = study.claims["evidence"].notna()
+    is_twin = study.kinds["evidence"].notna()
     # Every true claim has a false twin: 0.5 is all that there is to know.
     assert is_twin.sum() == 88 and 0.4 < right[CLAIM_ONLY][is_twin].mean() < 0.62
-    assert study.claims["evidence"].eq("found").sum() > 0.9 * 88
+    assert study.kinds["evidence"].eq("found").sum() > 0.9 * 88
     # Better evidence helps, and that of other claims supports nothing.
     assert right["gold evidence"].mean() > right["pipeline"].mean() > 0.75
-    verdicts = study.column("verdict")
     assert verdicts["shuffled evidence"].eq(S).sum() < 10 < verdicts["pipeline"].eq(S).sum()
     # What is stated is the probability of the verdict, not of support.
-    stated = dict(zip(verdicts["pipeline"], study.column("probability")["pipeline"], strict=True))
+    stated = dict(zip(verdicts["pipeline"], study.probability["pipeline"], strict=True))
     support = {result.verdict: result.support for result in checked.results}
     assert (stated[S], stated[N]) == (support[S], 1 - support[N])
     assert np.isnan(stated["INSUFFICIENT_EVIDENCE"])
@@ -124,61 +115,17 @@ def test_a_pipeline_whose_gate_no_document_passes_is_not_measured(study):
     assert "documented" not in set(study.levels()["system"])
 
 
-RECIPES = {
-    "pancakes.txt": "Mix 200 grams of flour with 3 eggs. Let the batter rest for 30 minutes.",
-    "soup.txt": "The soup serves 4 people. The soup is made with 9 onions.",
-}
-
-
-@pytest.fixture
-def recipes(tmp_path):
-    """A folder of recipes and a function that writes claims about them.
-
-    Of each true claim there is a twin with another number.
-    """
-    for name, text in RECIPES.items():
-        (tmp_path / name).write_text(text)
-    true = {"3 eggs": "The batter needs 3 eggs.", "30 minutes": "The batter rests for 30 minutes."}
-    true |= {"200 grams": "The flour weighs 200 grams.", "4 people": "The soup serves 4 people."}
-    true |= {
-        "9 onions": "The soup is made with 9 onions.",
-        "200 grams of flour": "Mix 200 grams of flour.",
-    }
-
-    def write(quoted=6, label=lambda claim: N if "77" in claim else S, claims=true):
-        rows = []
-        for group, (quote, text) in enumerate(claims.items()):
-            name = next((name for name, whole in RECIPES.items() if quote in whole), None)
-            evidence = [{"doc_id": name, "quote": quote}] if group < quoted else []
-            for claim in (text, re.sub(r"\d+", "77", text)):
-                rows.append(
-                    {"claim": claim, "label": label(claim), "group": group, "evidence": evidence}
-                )
-        path = tmp_path / "claims.jsonl"
-        path.write_text("".join(json.dumps(row | {"id": n}) + "\n" for n, row in enumerate(rows)))
-        return {"claims": path, "corpus": tmp_path}
-
-    return write
-
-
-def test_a_users_claims_about_a_users_folder(recipes):
-    mine = CheckedClaims(**recipes(quoted=1))
-    study = checked_claims(mine, **FEW)
-    assert (study.name, study.claims["group"].nunique(), study.facts["documents"]) == (
-        "claims",
-        6,
-        2,
-    )
-    assert study.right["pipeline"].mean() > 0.9
-    assert study.claims["evidence"].tolist()[:2] == ["found", "found"]
-    # Ten of the claims name no evidence: nothing can be said of a judge that is given it.
-    assert FITTED_ON_OWN not in study.systems and "gold evidence" not in study.systems
-    assert ablate(mine.checker, mine.test, **FEW)["parts"]["n"].eq(12).all()
-    golds, missing = transfer.gold_sets([], **recipes(quoted=1))
-    reason = "gold evidence for 2 claims in 1 groups: it takes 6 in 2"
-    assert golds == [] and missing == {"claims": reason}
+def test_claims_of_a_user_need_their_documents_and_evidence_of_two_groups(tmp_path):
+    (tmp_path / "soup.txt").write_text("The soup serves 4 people.")
+    quote = [{"doc_id": "soup.txt", "quote": "4 people"}]
+    rows = [{"claim": f"It serves {n}.", "label": S, "evidence": []} for n in range(6)]
+    rows[4]["evidence"] = quote
+    path = tmp_path / "claims.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InputError, match="needs claims with evidence in 2 groups or more"):
+        transfer.gold_sets([], path, tmp_path)
     with pytest.raises(InputError, match="give claims and corpus"):
-        CheckedClaims(mine.base)
+        CheckedClaims(path)
 
 
 @pytest.mark.slow
@@ -197,10 +144,10 @@ def test_the_weights_are_what_the_script_learns():
 def test_other_peoples_claims_with_gold_evidence(mirror, monkeypatch):
     """The judge beats both baselines where refuted claims say other things."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    golds, missing = transfer.gold_sets(["climate_fever_claims", "feverous_s"])
+    golds, absent = transfer.gold_sets(["climate_fever_claims", "feverous_s"])
     rows = transfer.run_transfer(golds, transfer.judges_of(["public"]))
     climate, feverous = transfer.scores(rows, **FEW)
-    assert (len(climate.values), len(feverous.values), missing) == (907, 2962, {})
+    assert (len(climate.values), len(feverous.values), absent) == (907, 2962, [])
     pairs = [("public", name) for name in transfer.BASELINES]
     assert set(feverous.contrasts(pairs)["verdict"]) == {"better"}
     assert feverous.estimates().set_index("system").loc["public", "low"] > 0.75
@@ -236,17 +183,15 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
         transfer.judges_of(["placeholder", "placeholder"])
 
 
-def test_items_add_up_to_the_chapters_tables(study):
-    page = claim_items(study)
+def test_items_add_up_to_the_chapters_tables(study, checked):
+    page = claim_items(study, checked)
     assert len(page["items"]) == page["asked"] == len(study.claims)
-    for place, name in enumerate(study.systems):
+    for place, name in enumerate(study.verdicts):
         assert page["systems"][place] == study.names[name]
         wrong = page["system_tags"][place].get(WRONG, [])
         assert len(wrong) == (study.right[name] == 0).sum()
     counts = study.scored("pipeline").counts
     assert len(page["system_tags"][0][f"gold {N}, verdict {S}"]) == counts.loc[N, S]
     assert page["system_tags"][0][WRONG] == list(range(len(page["system_tags"][0][WRONG])))
-    for place, item in enumerate(page["items"]):
-        decisive = [name for name, _ in dict(item["fields"]).get(DECISIVE, ())]
-        is_found = place in page["tags"]["evidence: found"]
-        assert not decisive or is_found is (set(decisive) <= set(item["marked"]))
+    shown = [name for item in page["items"] for name, _ in item["fields"]]
+    assert shown.count(DECISIVE) == study.kinds["evidence"].notna().sum()

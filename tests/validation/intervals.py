@@ -13,7 +13,6 @@ import pandas as pd
 from runs_null import rejections
 from scipy import stats
 
-from casebook.factcheck.score import compare_verdicts
 from casebook.files import write_text
 from casebook.frames import contrasts, estimates
 from casebook.retrieval.ablation import ScoredSystems
@@ -222,8 +221,8 @@ def public_paths(studies):
             labels = np.repeat(np.arange(len(sizes)), sizes)
             easy = rng.normal(size=(2, len(sizes)))[:, labels]
             right = easy + rng.normal(size=easy.shape) > 0
-            options = {"clusters": labels, "n_resamples": 2000, "seed": seed}
-            found = compare_verdicts(right[0], {"b": right[1]}, **options)
+            rows = pd.DataFrame({"a": right[0], "b": right[1]}).astype(float)
+            found = contrasts(rows, [("a", "b")], labels, n_resamples=2000, seed=seed)
             rightness += found["verdict"][0] not in ("undecided", "same")
             names = [f"q{number}" for number in range(len(labels))]
             reported = ScoredSystems()

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from casebook import assistant, data, factcheck
+from casebook import data, factcheck
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, say, show
 from casebook.errors import BatchFailed, InputError
@@ -29,33 +29,20 @@ def score(
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
     report = factcheck.score.score_files(gold, predicted, policy=policy, **options)
     readings = map(data.tables.reading_text, report.account["readings"])
-    show(report.as_dict(), as_json, *readings, report.as_text())
+    show(report.as_dict(), as_json, *readings, *lines_of(report.summary()))
 
 
 @command(group)
-def run(claims, corpus, log, out, n_resamples, seed, as_json, lists, ratings, **options):
-    if (claims is None) == (not log):
-        raise InputError("give a file of claims, or --log with a log of answers")
-    if log and not corpus:
-        raise InputError("--log needs --corpus: the collection that the answers should agree with")
+def run(claims, corpus, out, n_resamples, seed, as_json, ratings, **options):
     corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
-    refuse_overwriting(out, claims, ratings, *log, *map(home_path, corpus))
+    refuse_overwriting(out, claims, ratings, *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
     told = {name: options.pop(name) for name in TABLE}
-    if log:
-        answers = assistant.log.read_log(log, **told, lists=lists)
-        readings = answers.attrs["readings"]
-        checked = factcheck.claims.claims_of_answers(answers)
-        for note in assistant.log.not_answered(answers["no_answer"]):
-            say(f"note: {note}")
-    else:
-        checked, reading = factcheck.claims.read_plain(claims, **told)
-        readings = [reading.record()]
+    checked, reading = factcheck.claims.read_plain(claims, **told)
     documents = factcheck.evidence.load_documents(corpus)
     checker = _checker(documents, ratings=ratings, **options)
-    for reading in readings:
-        say(data.tables.reading_text(reading))
+    say(str(reading))
     results = checker.check_all(checked)
     drawn = {"n_resamples": n_resamples, "seed": seed}
     report, scores = factcheck.score.as_report(
@@ -109,10 +96,11 @@ def _report_parts(report, scores, cost):
         yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
         if claim["explanation"]:
             yield textwrap.indent(claim["explanation"], "    ")
-    yield from lines_of({"outcomes": report["outcomes"], "verdicts": report["systems"]})
+    yield from lines_of({"outcomes": report["outcomes"], "categories": report["categories"]})
     yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
     if scores:
-        yield f"\nverdicts against the labels\n{scores.as_text()}"
+        yield "\nverdicts against the labels"
+        yield from lines_of(scores.summary())
     yield from (f"\n{text}." for text in report["judge"].values() if text)
 
 

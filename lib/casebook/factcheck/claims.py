@@ -1,21 +1,16 @@
 """Claims of any origin, and what decides them."""
 
-import re
 from collections import namedtuple
-from pathlib import Path
 
 import pandas as pd
 
 from casebook import paths
 from casebook.data.registry import load
 from casebook.data.tables import read_roles, read_table, refusal, short, to_type
-from casebook.errors import InputError
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
-from casebook.factcheck.words import content
 from casebook.measures.classification import CONFLICTING, INSUFFICIENT
 from casebook.readers import read_jsonl, read_lines, suffix_of
 from casebook.stats.intervals import FEWEST
-from casebook.text import sentence_texts
 
 CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
 SHIPPED = ("smoke", "insurance")
@@ -73,17 +68,14 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
 
     With documents, each quote of ``evidence`` is looked up in its own.
     """
-    path = Path(path)
     if suffix_of(path) == ".txt":
         lines = {number: line for number, line in read_lines(path) if line.strip()}
-        if "claim" in re.split("[,;\t]", next(iter(lines.values()), "")):
-            raise refusal(path, "has a column claim: rename it to .csv or .tsv")
+        if not lines:
+            raise refusal(path, "holds no claims")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
     else:
         table = read_table(path, rows)
-    if not len(table):
-        raise refusal(path, "holds no claims")
     reading = read_roles(table, "claims", ["claim"], columns, values)
     if "id" not in reading:
         reading.table["id"] = table.index.astype(str)
@@ -140,18 +132,3 @@ def _atom(path, number, text, label, evidence, texts):
         problem = "does not hold" if doc_id in texts else "is not in the collection: it should hold"
         raise refusal(path, f"document {doc_id!r} {problem} the quote {quote[:60]!r}", number)
     return Atom(text, label, doc_id, quote, start, start + len(quote))
-
-
-def claims_of_answers(log):
-    """Sentences that state something of a log of answers, see `casebook.read_log`."""
-    several = len(log["system"].unique()) > 1
-    claims = []
-    for row in log[log["abstained"].ne(True)].itertuples():
-        name = f"{row.id}/{row.system}" if several else row.id
-        for number, text in enumerate(sentence_texts(row.answer), start=1):
-            if content(text) and not text.endswith("?"):
-                claim = Claim(f"{name}/{number}", text, category=row.system, group=row.group)
-                claims.append(claim)
-    if not claims:
-        raise InputError("the log has no answer that states anything: there is nothing to check")
-    return claims

@@ -1,19 +1,24 @@
-"""A collection that evidence is searched in, and the passages of its documents."""
+"""A collection that evidence is searched in, its passages, and the credibility of its sources."""
 
 import math
 import re
 from collections import Counter, namedtuple
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
 
 import pandas as pd
+from pydantic import BaseModel, Field, ValidationError
 
-from casebook.data.cards import cards
+from casebook.data.cards import cards, first_problem
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
+from casebook.errors import InputError
 from casebook.factcheck.claims import shipped_documents
-from casebook.factcheck.credibility import documented_rating, rate
-from casebook.factcheck.words import content, first_name, unaccented
+from casebook.factcheck.words import content, first_name, unaccented, yaml_table
 from casebook.paths import home_path
+from casebook.readers import read_yaml
 from casebook.retrieval.index import documents_frame
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.text import sentences
@@ -24,6 +29,9 @@ OWN_COLLECTION = "own"  # the smoke and insurance collections as one
 
 #: A part of a document, which is named by its row in the collection; ``document`` is all its text.
 EvidencePassage = namedtuple("EvidencePassage", "row start end text header document", defaults=[""])
+CREDIBILITY = Path(__file__).with_name("credibility.yml")
+#: Credibility of one source: score in [0, 1] and level.
+Rating = namedtuple("Rating", "score level")
 
 
 class EvidenceBase:
@@ -38,7 +46,7 @@ class EvidenceBase:
     mode : str
         System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
     rating_table : RatingTable, optional
-        See `casebook.factcheck.credibility.read_rating_table`.
+        See `read_rating_table`.
 
     Raises
     ------
@@ -111,7 +119,6 @@ class EvidenceBase:
         return self.passage(row, 0, len(self.texts[row]))
 
     def holding(self, atom):
-        """The sentences that contain words of a quote."""
         row = self.rows[atom.doc_id]
         spans = sentences(self.texts[row])
         held = [(start, end) for start, end in spans if start < atom.end and atom.start < end]
@@ -119,6 +126,11 @@ class EvidenceBase:
 
     def deciding(self, claim):
         passages = [passage for atom in claim.atoms for passage in self.holding(atom)]
+        return list(dict.fromkeys(passages))
+
+    def found(self, result):
+        evidence = result.evidence
+        passages = [self.passage(self.rows[item.doc_id], item.start, item.end) for item in evidence]
         return list(dict.fromkeys(passages))
 
     def extract(self, row, text, most=2):
@@ -166,3 +178,71 @@ def load_documents(names):
         frames.append(documents)
     joined = pd.concat(frames, ignore_index=True).astype(object)
     return joined.where(joined.notna(), None)
+
+
+# --- credibility: by a table of kinds, domains and suffixes, and as documented
+
+
+_Score = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class RatingTable(BaseModel, extra="forbid"):
+    """Scores of kinds of document, registered domains and public suffixes, in small letters."""
+
+    version: int
+    levels: dict[str, _Score]
+    kinds: dict[str, _Score]
+    domains: dict[str, _Score]
+    suffixes: dict[str, _Score]
+    other: _Score
+    unknown: _Score
+
+
+@cache
+def read_rating_table(path=CREDIBILITY):
+    try:
+        return RatingTable.model_validate(read_yaml(path))
+    except ValidationError as error:
+        raise InputError(f"{path}: {first_problem(error)}") from error
+
+
+def rate(url="", kind="", table=None):
+    """Rate a source by its kind, else its registered domain, else the public suffix."""
+    table = table or read_rating_table()
+    score = table.kinds.get(kind.lower())
+    if score is None:
+        score = _score_of_address(_extractor()(url.strip().lower()), table)
+    reached = [level for level in ("high", "medium") if score >= table.levels[level]]
+    return Rating(score, *reached[:1] or ["low"])
+
+
+def _score_of_address(address, table):
+    registered = address.top_domain_under_public_suffix
+    if not address.fqdn:
+        return table.unknown
+    if registered in table.domains:
+        return table.domains[registered]
+    suffix = "" if address.is_private else address.suffix.split(".")[0]
+    return table.suffixes.get(suffix, table.other)
+
+
+@cache
+def _extractor():
+    import tldextract
+
+    return tldextract.TLDExtract(
+        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
+    )
+
+
+def documented_rating(url):
+    """Rate an address by the documented heuristic, quirks included: the end of the host."""
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        return Rating(0.20, "low")
+    host = address.netloc.lower().replace("www.", "")
+    for row in yaml_table("documented")["credibility"]:
+        if host.endswith(tuple(row["ends"])):
+            return Rating(row["score"], row["level"])
+    return Rating(0.40 if address.scheme == "https" else 0.30, "low")

@@ -1,4 +1,4 @@
-"""Why a verdict is what it is: deciding passages, smallest removal, conflicts; and its quality.
+"""Why a verdict is what it is: deciding passages, smallest removal; and its quality.
 
 References
 ----------
@@ -8,19 +8,21 @@ DeYoung et al. (2020), ERASER, ACL: comprehensiveness and sufficiency. Senter an
 
 import itertools
 import re
-from collections import defaultdict, namedtuple
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
 
-from casebook.factcheck import verdict as rules
 from casebook.factcheck.verdict import (
     INSUFFICIENT_EVIDENCE,
     NOT_SUPPORTED,
     REFUTES,
     SUPPORTED,
     SUPPORTS,
+    decide_claim,
     evidence_for,
+    judge_subclaim,
+    names_of_parts,
 )
 from casebook.frames import coefficients
 from casebook.stats.intervals import bootstrap_mean
@@ -44,7 +46,6 @@ _LETTER = re.compile(r"[^\W_]")
 
 #: The fewest items of evidence without which the verdict would be another, and that verdict.
 Removal = namedtuple("Removal", "ids after")
-#: The cited evidence, the removal, and the explanation in words.
 VerdictExplanation = namedtuple("VerdictExplanation", "cited removal text")
 
 
@@ -56,14 +57,13 @@ def explain_verdict(result, rule):
     for part, judged in zip(result.subclaims, result.subverdicts, strict=False):
         lines.append(f'Part {part.id}, "{part.text}", {words[judged.verdict]}.')
         if result.verdict != NOT_SUPPORTED or judged.verdict == NOT_SUPPORTED:
-            deciding = _deciding_items(result, judged, rule)
-            lines += map(_cited_line, deciding)
-            cited += deciding
+            for item in _deciding_items(result, judged, rule):
+                place = f"{item.doc_id}, characters {item.start} to {item.end}"
+                source = f"{item.source} ({item.level} credibility)"
+                lines.append(f'{source} {item.stance} it: "{item.passage}" ({place}).')
+                cited.append(item)
     lines += [f"{remark[:1].upper()}{remark[1:]}." for remark in result.remarks]
     lines += [f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped]
-    conflicts = conflicting_parts(result)
-    if conflicts:
-        lines.append(f"Evidence is in conflict on {', '.join(conflicts)}.")
     removal = minimal_removal(result, rule)
     if removal is not None:
         ids = ", ".join(removal.ids) or "anything"
@@ -86,52 +86,34 @@ def _deciding_items(result, judged, rule):
     return items
 
 
-def _cited_line(item):
-    """Whether a passage supports a part, alone or together with others; with its source."""
-    does = item.stance
-    if item.together > 1:
-        others = "1 more passage" if item.together == 2 else f"{item.together - 1} more passages"
-        does = f"and {others} together {item.stance.removesuffix('s')}"
-    place = f"{item.doc_id}, characters {item.start} to {item.end}"
-    return f'{item.source} ({item.level} credibility) {does} it: "{item.passage}" ({place}).'
-
-
-def conflicting_parts(result):
-    sides = defaultdict(set)
-    for item in result.evidence:
-        sides[item.subclaim_id].add(item.stance)
-    return [name for name in result.parts if sides[name] >= {SUPPORTS, REFUTES}]
-
-
 def minimal_removal(result, rule):
     """The smallest set of evidence whose removal changes the verdict, None if there is none.
 
     The score of a part is linear in its items, so that the fewest that change it are the heaviest
     of one side; of all combinations of parts the smallest decides.
     """
-    ways = [_ways(result, part, rule) for part in result.parts]
+    names = names_of_parts(result)
+    ways = [_ways(evidence_for(result.evidence, name), rule) for name in names]
     combinations = [list(itertools.chain(*sets)) for sets in itertools.product(*ways)]
     for removed in sorted(combinations, key=len):
         remaining = [item for item in result.evidence if item not in removed]
-        _, after, _ = rules.decide_claim(result.parts, remaining, rule)
+        _, after, _ = decide_claim(names, remaining, rule)
         if after != result.verdict:
             return Removal([item.id for item in removed], after)
     return None
 
 
-def _ways(result, part, rule):
+def _ways(evidence, rule):
     """For every verdict that a part can have, the fewest items without which it has it."""
-    evidence = evidence_for(result.evidence, part)
     heaviest = sorted(rule.counted(evidence), key=rule.weight, reverse=True)
     supporting = [item for item in heaviest if item.stance == SUPPORTS]
     others = [item for item in heaviest if item.stance != SUPPORTS]
     fewest = {}
-    for side in (supporting, others):
-        for size in range(len(side) + 1):
-            remaining = [item for item in evidence if item not in side[:size]]
-            verdict = rules.judge_subclaim(part, remaining, rule).verdict
-            if size < len(fewest.get(verdict, heaviest)) or verdict not in fewest:
-                fewest[verdict] = side[:size]
+    for size, side in itertools.product(range(len(heaviest) + 1), (supporting, others)):
+        removed = side[:size]
+        remaining = [item for item in evidence if item not in removed]
+        verdict = judge_subclaim("", remaining, rule).verdict
+        fewest.setdefault(verdict, removed)
     return fewest.values()
 
 
@@ -165,32 +147,34 @@ def quality(result, explanation, rule, seed=0):
     random sets of the same size.
     """
     evidence = result.evidence
-    cited = [place for place, item in enumerate(evidence) if item in explanation.cited]
+    cited = explanation.cited
+    names = names_of_parts(result)
 
-    def stays(chosen):
-        items = [item for place, item in enumerate(evidence) if place in chosen]
-        return rules.decide_claim(result.parts, items, rule)[1] == result.verdict
+    def changes(items):
+        return decide_claim(names, items, rule)[1] != result.verdict
 
-    def changes(removed):
-        return not stays(set(range(len(evidence))).difference(removed))
+    def without(removed):
+        return [item for item in evidence if item not in removed]
 
-    decisive = [place for place in range(len(evidence)) if changes([place])]
+    decisive = [item for item in evidence if changes(without([item]))]
     follows = []
-    for judged in result.subverdicts:
-        of_part = evidence_for(explanation.cited, judged.subclaim_id)
-        alone = rules.judge_subclaim(judged.subclaim_id, of_part, rule)
-        follows += [alone.verdict == judged.verdict] if of_part else []
+    of_cited, _, _ = decide_claim(names, cited, rule)
+    for judged, alone in zip(result.subverdicts, of_cited, strict=False):
+        if alone.evidence_count:
+            follows.append(alone.verdict == judged.verdict)
     measures = {
-        "coverage": _mean([place in cited for place in decisive]),
+        "coverage": _mean([item in cited for item in decisive]),
         "soundness": _mean(follows),
         "readability": automated_readability_index(explanation.text),
     }
     rng = generator(seed, f"explanation {result.claim_id}")
-    draws = range(N_RANDOM_SETS if cited else 0)
-    random_sets = [rng.choice(len(evidence), len(cited), replace=False).tolist() for _ in draws]
-    for name, test in {"deletion": changes, "insertion": stays}.items():
-        measures[name] = test(cited) if cited else np.nan
-        measures[f"{name}_random"] = _mean([test(chosen) for chosen in random_sets])
+    drawn = []
+    for _ in range(N_RANDOM_SETS if cited else 0):
+        places = rng.choice(len(evidence), len(cited), replace=False)
+        drawn.append([evidence[place] for place in places])
+    for kind, sets in {"": [cited] if cited else [], "_random": drawn}.items():
+        measures[f"deletion{kind}"] = _mean([changes(without(chosen)) for chosen in sets])
+        measures[f"insertion{kind}"] = _mean([not changes(chosen) for chosen in sets])
     return measures
 
 
@@ -198,22 +182,18 @@ def _mean(values):
     return float(np.mean(values)) if values else np.nan
 
 
-def quality_rows(results, rule, seed=0):
-    rows = []
+def quality_table(results, rule, groups, n_resamples=2_000, seed=0):
+    """Mean quality, documented and corrected, with intervals over groups of claims by id."""
+    rows = {}
     for result in results:
         if result.error is None:
             explanation = explain_verdict(result, rule)
-            row = {"id": result.claim_id} | quality(result, explanation, rule, seed)
-            found = documented_quality(result.evidence, result.parts, explanation.text)
-            rows.append(row | {f"documented: {name}": value for name, value in found.items()})
-    return pd.DataFrame(rows)
-
-
-def quality_table(rows, groups, n_resamples=2_000, seed=0):
-    """Mean quality with intervals over groups of claims, one row a measure."""
+            original = documented_quality(result.evidence, names_of_parts(result), explanation.text)
+            original = {f"documented: {name}": value for name, value in original.items()}
+            rows[result.claim_id] = quality(result, explanation, rule, seed) | original
     means = {}
-    for name in rows.columns.drop("id", errors="ignore"):
-        values = rows.set_index("id")[name].dropna().astype(float)
+    for name, column in pd.DataFrame(rows).T.astype(float).items():
+        values = column.dropna()
         clusters = values.index.map(groups)
         means[name] = bootstrap_mean(values, clusters=clusters, n_resamples=n_resamples, seed=seed)
     table = coefficients(means).drop(columns=["groups", "control"])

@@ -5,20 +5,25 @@ from collections import Counter, namedtuple
 from pathlib import Path
 from time import perf_counter
 
-from casebook.factcheck import verdict as rules
-from casebook.factcheck.credibility import read_rating_table
 from casebook.factcheck.decompose import VERIFIABLE, decomposer_of
-from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.evidence import EvidenceBase, read_rating_table
 from casebook.factcheck.judges import PlaceholderStance, judge_of
 from casebook.factcheck.stance import PublicJudge
-from casebook.factcheck.verdict import DOCUMENTED_RULE, Evidence, Rule, VerdictResult
+from casebook.factcheck.verdict import (
+    DOCUMENTED_RULE,
+    Evidence,
+    Rule,
+    VerdictResult,
+    decide_claim,
+    degree_of_support,
+)
 from casebook.factcheck.words import content, proper_names, yaml_table
 from casebook.progress import track
 from casebook.stats.samples import check_choice
 from casebook.text import STOP_LIST, tokens
 
 MOST_QUERIES = 5
-STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
+STAGES = ("decomposition", "queries", "search", "extraction", "stance", "verdict")
 CREDIBILITY_GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
 
 
@@ -53,13 +58,13 @@ def documented_queries(part, k=3, names=()):
     return tuple(queries[:k])
 
 
-def fuse_queries(rankings, most):
+def fuse_queries(rankings):
     """Reciprocal rank fusion with constant 20; ties go by the collection, not by the best rank."""
     scores = Counter()
     for ranking in rankings:
         for rank, row in enumerate(ranking, start=1):
             scores[row] += 1 / (20 + rank)
-    return sorted(scores, key=lambda row: (-round(scores[row], 12), row))[:most]
+    return sorted(scores, key=lambda row: (-round(scores[row], 12), row))
 
 
 #: Settings: how claims are parted, queries of a part (``k``), what is read, how it decides.
@@ -93,8 +98,6 @@ class FactChecker:
         default the public one.
     config : CheckerConfig, optional
         Settings.
-    memo : dict, optional
-        Results shared with other configurations over the same collection and judge.
 
     Raises
     ------
@@ -111,12 +114,12 @@ class FactChecker:
     Examples
     --------
     >>> from casebook import FactChecker
-    >>> checker = FactChecker(["Money is limited to 500.", "Hail is covered."])
+    >>> checker = FactChecker([{"doc_id": "a", "text": "Money is limited to 500."}])
     >>> checker.check("Money is limited to 750.").verdict
     'NOT_SUPPORTED'
     """
 
-    def __init__(self, base, stance=None, config=None, memo=None):
+    def __init__(self, base, stance=None, config=None):
         self.base = base if isinstance(base, EvidenceBase) else EvidenceBase(base)
         self.stance = stance or PublicJudge()
         self.config = config or CheckerConfig()
@@ -129,17 +132,9 @@ class FactChecker:
             self.ratings = self.base.documented_ratings
             self.write = documented_queries
             self.extract = self.base.extract_documented
-        self._memo = {} if memo is None else memo
-        name = self.config.decomposition
-        self._decompose = self._memo.setdefault(name, decomposer_of(name))
-
-    @property
-    def passing(self):
-        return len(self._passing(range(len(self.base))))
-
-    def _passing(self, rows):
         least = CREDIBILITY_GATES[self.config.gate]
-        return [row for row in rows if self.ratings[row].score >= least]
+        self.passing = {row for row, of in enumerate(self.ratings) if of.score >= least}
+        self._decompose = decomposer_of(self.config.decomposition)
 
     def check_all(self, claims):
         return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
@@ -149,7 +144,7 @@ class FactChecker:
 
         If a stage fails, the result has its name and no verdict.
         """
-        stages = _StageClock(self._memo)
+        stages = _Stages()
         result = VerdictResult(claim_id, claim, None, timings=stages.seconds)
         try:
             return self._checked(stages, result, passages)
@@ -160,12 +155,14 @@ class FactChecker:
 
     def _checked(self, stages, result, given):
         rule = self.config.rule
-        verifiable, dropped = self._parts(stages, result.claim)
+        parts = stages.run("decomposition", self._decompose, result.claim)
+        verifiable = tuple(part for part in parts if part.verifiability == VERIFIABLE)
+        dropped = tuple(part for part in parts if part not in verifiable)
         result = result._replace(subclaims=verifiable, dropped=dropped)
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
         if not verifiable or (dropped and not rule.documented):
-            _, verdict, confidence = rules.decide_claim([], [], rule)
+            _, verdict, confidence = decide_claim([], [], rule)
             return result._replace(verdict=verdict, confidence=confidence)
         queries = []
         evidence = []
@@ -176,52 +173,43 @@ class FactChecker:
                 part_queries, passages = self._found(stages, part, result.claim)
                 queries += part_queries
             first_number = 1 if self.config.parity else len(evidence) + 1
-            evidence += self._judged(stages, part, passages, first_number)
+            stances = stages.run("stance", self.stance.judge, part.text, tuple(passages))
+            evidence += self._evidence(part, passages, stances, first_number)
             if hasattr(self.stance, "remarks"):
                 remarks |= dict.fromkeys(self.stance.remarks(part.text, passages))
+        names = [part.id for part in verifiable]
         subverdicts, verdict, confidence = stages.run(
-            "verdict", rules.decide_claim, result.parts, evidence, rule
+            "verdict", decide_claim, names, evidence, rule
         )
         return result._replace(
             verdict=verdict,
             confidence=confidence,
-            support=rules.degree_of_support(result.parts, evidence, rule),
+            support=degree_of_support(names, evidence, rule),
             queries=tuple(queries),
             evidence=tuple(evidence),
             subverdicts=subverdicts,
             remarks=tuple(remarks),
         )
 
-    def _parts(self, stages, claim):
-        parts = stages.run("decomposition", self._decompose, claim, once=True)
-        verifiable = tuple(part for part in parts if part.verifiability == VERIFIABLE)
-        return verifiable, tuple(part for part in parts if part not in verifiable)
-
     def _found(self, stages, part, claim):
         """Queries of a part, and what the documents that they find say of it."""
         config = self.config
         names = proper_names(claim)
-        queries = stages.run("queries", self.write, part, MOST_QUERIES, names, once=True)
-        queries = queries[: config.k]
-        rankings = [stages.run("search", self.base.search, query, once=True) for query in queries]
-        rows = fuse_queries(rankings, len(self.base))
+        queries = stages.run("queries", self.write, part, config.k, names)
+        rankings = [stages.run("search", self.base.search, query) for query in queries]
+        rows = fuse_queries(rankings)
         if not config.parity:
             rows = self.base.on_subject(rows, {*names, *proper_names(part.text)})
         rows = rows[: config.documents]
         if not config.three_stage:
             return queries, [self.base.whole(row) for row in rows]
         passages = []
-        for row in stages.run("credibility", self._passing, rows):
-            arguments = (self.extract, row, part.text, config.passages)
-            passages += stages.run("extraction", *arguments, once=True)
+        for row in rows:
+            if row in self.passing:
+                passages += stages.run("extraction", self.extract, row, part.text, config.passages)
         return queries, passages
 
-    def _judged(self, stages, part, passages, first_number):
-        arguments = (self.stance.judge, part.text, tuple(passages))
-        stances = stages.run("stance", *arguments, once=True)
-        # how many passages a judge of all together gave the same probability
-        sided = Counter(stance for stance in stances if stance[1] is not None)
-        together = sided if getattr(self.stance, "reads_together", False) else {}
+    def _evidence(self, part, passages, stances, first_number):
         evidence = []
         for number, passage in enumerate(passages):
             doc_id = self.base.doc_ids[passage.row]
@@ -236,33 +224,23 @@ class FactChecker:
                 passage.end,
                 *self.ratings[passage.row],
                 *stances[number],
-                together.get(stances[number], 1),
             )
             evidence.append(item)
         return evidence
 
 
-class _StageClock:
-    """Seconds of every stage of one claim, and the stage that runs now.
+class _Stages:
+    """Seconds of every stage of one claim, and the stage that runs now."""
 
-    What another configuration has computed already costs a claim what it cost there: each cell of
-    an ablation bears what it would cost alone.
-    """
-
-    def __init__(self, memo):
-        self.memo = memo
+    def __init__(self):
         self.seconds = dict.fromkeys(STAGES, 0.0)
         self.current = STAGES[0]
 
-    def run(self, stage, function, *arguments, once=False):
-        """What a stage computes, once for all configurations or for this claim alone."""
+    def run(self, stage, function, *arguments):
         self.current = stage
-        key = (function, *arguments) if once else None
-        if key is None or key not in self.memo:
-            start = perf_counter()
-            self.memo[key] = function(*arguments), perf_counter() - start
-        result, seconds = self.memo[key]
-        self.seconds[stage] += seconds
+        start = perf_counter()
+        result = function(*arguments)
+        self.seconds[stage] += perf_counter() - start
         return result
 
 

@@ -7,33 +7,23 @@ import pandas as pd
 
 from casebook.data.tables import read_roles, read_table, refusal
 from casebook.errors import InputError
-from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
+from casebook.factcheck.explain import explain_verdict, quality_table
 from casebook.factcheck.judges import cost_of_judge
 from casebook.factcheck.stance import CAUTION, PublicJudge
-from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE, VerdictResult
-from casebook.frames import coefficients, contrasts, count_units, estimates
+from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, VerdictResult
+from casebook.frames import coefficients, contrasts, count_units
 from casebook.measures import classification
-from casebook.measures.calibration import calibration
-from casebook.measures.classification import GOLD_LABELS, SYNONYMS, documented_metrics
+from casebook.measures.classification import GOLD_LABELS, SYNONYMS
 
 MOST_LISTED_IDS = 10
+JOINED = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a zero denominator gives 0; "
     "under S what is neither label, such as a missing verdict, is in no cell but counts as a row; "
     "under L it is NOT_SUPPORTED"
 )
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
-#: Columns of the joined rows that are no groups.
-RESERVED_COLUMNS = {"label", "gold", "predicted", "confidence"}
-#: Columns of `compare_verdicts` by those of `casebook.contrasts`.
-RIVAL_COLUMNS = {
-    "against": "rival",
-    "low": "difference low",
-    "high": "difference high",
-    "better": "system_only",
-    "worse": "rival_only",
-}
-COSTS = ["id", "parts", "queries", "evidence", "high", "seconds"]
+COSTS = ["id", "parts", "queries", "evidence", "high", "seconds", "verdict_seconds"]
 PERFORMANCE = [
     "mean_processing_time",
     "total_processing_time",
@@ -62,8 +52,7 @@ def score_files(
     Parameters
     ----------
     gold, predicted : path
-        Tables with ``id`` and ``label`` (or ``predicted_label``, ``verdict``); predictions may have
-        ``confidence`` in [0, 1].
+        Tables with ``id`` and ``label`` (or ``predicted_label``, ``verdict``).
     baseline : path, optional
         Predictions of a model that sees the claims alone.
     groups : sequence of str
@@ -87,7 +76,7 @@ def score_files(
     Returns
     -------
     FactcheckReport
-        With ``as_text()`` and ``as_dict()``.
+        With ``summary()`` and ``as_dict()``.
 
     Raises
     ------
@@ -104,8 +93,8 @@ def score_files(
     >>> score_files(gold, gold, n_resamples=100).scores["accuracy"].estimate
     1.0
     """
-    further = [name for name in dict.fromkeys([*groups, cluster]) if name not in (None, "id")]
-    for name in RESERVED_COLUMNS.intersection(further):
+    further = list(dict.fromkeys(filter(None, [*groups, cluster])))
+    for name in {"gold", "predicted"}.intersection(further):
         raise refusal(gold, f"column {name!r} groups nothing: name another one")
     told = {"columns": columns, "values": values, "rows": rows}
     true, reading = read_verdict_labels(gold, is_gold=True, further=further, **told)
@@ -117,14 +106,20 @@ def score_files(
             readings.append(reading.record())
             joined[name] = join_labels(true, verdicts, (gold, path))
     answers, account = joined.pop("system")
-    baselines = {name: of_rows["predicted"] for name, (of_rows, _) in joined.items()}
-    options = {"policy": policy, "baselines": baselines, "groups": groups, "cluster": cluster}
-    options |= {"n_resamples": n_resamples, "seed": seed}
-    return score_joined(answers, account | {"readings": readings}, **options)
+    return score_joined(
+        answers,
+        account | {"readings": readings},
+        policy=policy,
+        baselines={name: of_rows["predicted"] for name, (of_rows, _) in joined.items()},
+        groups=groups,
+        cluster=cluster,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
 
 
 def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=False, further=()):
-    """Labels of a file by ``id``, with ``confidence`` or columns to group by; and its reading.
+    """Labels of a file by ``id``, with columns to group by; and its reading.
 
     A gold label is one of ours. Of verdicts another word is off-label, unless it differs from one
     of ours, or from one that `values` names, in case or blanks only.
@@ -132,33 +127,22 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
     file = "gold." if is_gold else "predicted."
     told = {role.removeprefix(file): column for role, column in (columns or {}).items()}
     told = {role: column for role, column in told.items() if "." not in role}
-    if is_gold:
-        told["confidence"] = "-"
     table = read_table(path, rows)
     reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
     labels = reading.labels("label", (*GOLD_LABELS, *SYNONYMS), others=not is_gold)
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
     for row in frame.index[labels == ""] if is_gold else ():
         reading.refuse(row, "label is empty: give every claim of the gold file one")
-    if "confidence" in reading:
-        frame["confidence"] = reading.numbers("confidence")
-        for row in frame.index[~frame["confidence"].fillna(0).between(0, 1)]:
-            reading.refuse(row, f"confidence {frame['confidence'][row]:g} is not from 0 to 1")
     for name in further:
         frame[name] = reading.texts(name, may_be_empty=True)
     return frame, reading
 
 
 def join_labels(gold, predicted, names=("gold", "predictions")):
-    """Rows of two frames of labels joined by id, in gold order, and an account of the join.
-
-    Missing, extra and doubled ids are counted and listed; ``zipped`` are the documented metrics of
-    rows joined by position.
-    """
+    """Rows of two frames of labels joined by id, in gold order, and an account of the join."""
     for name, frame in zip(names, (gold, predicted), strict=True):
         twice = frame.drop_duplicates(["id", "label"])["id"]
-        if not twice.is_unique:
-            first = twice[twice.duplicated()].iloc[0]
+        for first in twice[twice.duplicated()]:
             problem = f"ids have more than one row, with different labels (first: {first})"
             raise InputError(f"{name}: {problem}; keep one row of each")
     rows = gold.drop_duplicates("id").rename(columns={"label": "gold"})
@@ -166,9 +150,10 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     ids = {
         "missing": rows["id"][~rows["id"].isin(answers["id"])],
         "extra": answers["id"][~answers["id"].isin(rows["id"])],
-        "doubled_gold": gold["id"][gold["id"].duplicated()].unique(),
-        "doubled_predictions": predicted["id"][predicted["id"].duplicated()].unique(),
+        "doubled_gold": gold["id"][gold["id"].duplicated()],
+        "doubled_predictions": predicted["id"][predicted["id"].duplicated()],
     }
+    ids = {name: found.unique().tolist() for name, found in ids.items()}
     account = {"gold": len(gold), "predictions": len(predicted)}
     account |= {name: len(found) for name, found in ids.items()}
     account["matched"] = len(rows) - account["missing"]
@@ -176,50 +161,45 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
         first = f"{rows['id'].iloc[0]!r} and {answers['id'].iloc[0]!r}"
         problem = f"{names[0]} and {names[1]} have no id in common (first: {first})"
         raise InputError(f"{problem}: nothing to score")
-    account["listed"] = {name: list(found[:MOST_LISTED_IDS]) for name, found in ids.items()}
-    pairs = zip(gold["label"], predicted["label"], strict=False)
-    account["zipped"] = documented_metrics(*zip(*pairs, strict=True))
-    answers = answers.filter(["id", "predicted", "confidence"]).astype({"predicted": object})
+    account["listed"] = {name: found[:MOST_LISTED_IDS] for name, found in ids.items()}
+    answers = answers[["id", "predicted"]].astype({"predicted": object})
     return rows.merge(answers, how="left", on="id"), account
 
 
 def score_joined(
     rows, account, *, policy=None, baselines=None, groups=(), cluster=None, n_resamples=1000, seed=0
 ):
-    """Score joined rows: documented, corrected, calibrated, against majority and baselines."""
+    """Score joined rows: documented, corrected, against majority and baselines."""
     clusters = rows[cluster] if cluster else None
-    options = {"clusters": clusters, "n_resamples": n_resamples, "seed": seed}
+    options = {"n_resamples": n_resamples, "seed": seed}
     scores = classification.score_predictions(
         rows["gold"],
         rows["predicted"],
         groups={name: rows[name] for name in groups},
         baselines=baselines,
+        clusters=clusters,
         **options,
         **(policy or {}),
     )
     right = is_right(rows["gold"], rows["predicted"], scores.policy)
-    counted = right.notna()
     # Rows that the system's answers drop are dropped for all; no others are.
     of_rivals = scores.policy["off_label"].replace("drop", "wrong")
     of_rivals = scores.policy | {"off_label": of_rivals}
-    rivals = {"majority": [majority(rows["gold"][counted], of_rivals)] * len(rows)}
-    rivals |= baselines or {}
-    rivals = {name: is_right(rows["gold"], said, of_rivals) for name, said in rivals.items()}
-    comparisons = compare_verdicts(right, rivals, **options)
-    stated = None
-    if "confidence" in rows:
-        options["clusters"] = clusters[counted] if cluster else None
-        of_right = right[counted].astype(bool)
-        stated = calibration(of_right, rows["confidence"][counted], **options)
-    return FactcheckReport(account, scores, stated, comparisons)
+    most = majority(rows["gold"][right.notna()], of_rivals)
+    rivals = {"majority": [most] * len(rows)} | (baselines or {})
+    table = {name: is_right(rows["gold"], said, of_rivals) for name, said in rivals.items()}
+    table = pd.DataFrame({"system": right, **table}).dropna().astype(float)
+    pairs = [("system", name) for name in rivals]
+    counted = clusters[table.index] if cluster else None
+    comparisons = contrasts(table, pairs, counted, **options).join(count_units(table, pairs))
+    return FactcheckReport(account, scores, comparisons)
 
 
 def is_right(gold, predicted, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
     rows = classification.outcomes_of(gold).codes
     columns = classification.outcomes_of(predicted).codes
-    right = classification.right_of(rows, columns, **(policy or {}))
-    return pd.Series(right, index=gold.index if isinstance(gold, pd.Series) else None)
+    return pd.Series(classification.right_of(rows, columns, **(policy or {})), gold.index)
 
 
 def majority(gold, policy=None):
@@ -230,70 +210,47 @@ def majority(gold, policy=None):
     return max(GOLD_LABELS, key=n_right)
 
 
-def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0):
-    """Compare a system with rivals on the same claims, as one family of contrasts.
-
-    None leaves a claim out.
-    """
-    columns = {name: list(values) for name, values in {"system": right, **rivals}.items()}
-    table = pd.DataFrame(columns, dtype=object)
-    counted = table.notna().all(axis=1)
-    table = table[counted].astype(float)
-    groups = None if clusters is None else pd.Series(list(clusters))[counted]
-    pairs = [("system", name) for name in rivals]
-    rows = contrasts(table, pairs, groups, n_resamples=n_resamples, seed=seed)
-    rows = rows.join(count_units(table, pairs).drop(columns="equal")).drop(columns="system")
-    return rows.rename(columns=RIVAL_COLUMNS)
-
-
-class FactcheckReport(namedtuple("FactcheckReport", "account scores calibration comparisons")):
+class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons")):
     """Everything that is measured of one system's verdicts."""
 
     def as_dict(self):
-        account = dict(self.account)
         scores = self.scores
-        parity = scores.parity["S"] | scores.parity
-        parity |= {"note": PARITY_NOTE, "zipped": account.pop("zipped")}
         comparisons = self.comparisons.astype(object)
-        corrected = {
-            "n": scores.n,
-            "policy": scores.policy,
-            "join": account,
+        comparisons = comparisons.where(comparisons.notna(), None)
+        corrected = vars(scores) | {
+            "join": self.account,
             "measures": scores.numbers(),
-            "confusion": scores.counts.to_dict(orient="index"),
-            "excluded": scores.excluded,
-            "parse_rate": scores.parse_rate,
-            "off_label": scores.foreign,
-            "policies": scores.policies,
-            "baselines": scores.baselines,
-            "groups": scores.groups,
-            "comparisons": comparisons.where(comparisons.notna(), None).to_dict("records"),
+            "counts": scores.counts.to_dict(orient="index"),
+            "comparisons": comparisons.to_dict("records"),
         }
-        if self.calibration is not None:
-            corrected["calibration"] = {
-                name: getattr(self.calibration, name)
-                for name in ("n", "missing", "controls", "measures")
-            }
-        return {"parity": parity, "corrected": plain_values(corrected)}
+        parity = corrected.pop("parity")
+        return {
+            "parity": parity["S"] | parity | {"note": PARITY_NOTE},
+            "corrected": plain_values(corrected),
+        }
 
-    def as_text(self):
+    def summary(self):
+        """Facts and tables by their titles."""
         scores = self.scores
-        joined = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
-        original = {name: f"{value:.6g}" for name, value in scores.parity["S"].items()}
-        facts = self.account["listed"] | {
-            "rows": [f"{name} {self.account[name]}" for name in joined],
-            "original definition (version S)": map(" ".join, original.items()),
-            "standard definition": map(" ".join, scores.policy.items()),
-            "excluded": [f"{name} {n}" for name, n in scores.excluded.items()],
-            "off-label answers": [f"{name} {n}" for name, n in scores.foreign.items()],
+        facts = {
+            "rows": {name: self.account[name] for name in JOINED},
+            "original definition (version S)": {
+                name: f"{value:.6g}" for name, value in scores.parity["S"].items()
+            },
+            "standard definition": scores.policy,
+            "excluded": scores.excluded,
+            "off-label answers": scores.foreign,
         }
-        lines = [f"{title}: {', '.join(values)}" for title, values in facts.items() if values]
+        lines = {}
+        for title, values in facts.items():
+            lines[title] = [f"{name} {value}" for name, value in values.items()]
         table = coefficients({"parse rate": scores.parse_rate, **scores.measures})
         always = {name: of.estimate for name, of in scores.baselines["majority"].items()}
         table["control"] = table["system"].map(always).astype(float)
         table = table.drop(columns="groups").rename(columns={"system": "measure"})
-        lines.append(table.to_string(index=False, float_format="{:.4f}".format, na_rep="-"))
-        return "\n".join([*lines, "gold by outcome:", scores.counts.to_string()])
+        counts = scores.counts.rename_axis("gold").reset_index()
+        tables = {"measures": table, "gold labels by outcome": counts}
+        return self.account["listed"] | lines | tables
 
 
 def plain_values(values):
@@ -310,8 +267,9 @@ def cost_rows(results):
     for result in results:
         levels = [item.level for item in result.evidence]
         counts = [len(result.subclaims), len(result.queries), len(levels), levels.count("high")]
-        rows.append([result.claim_id, *counts, sum(result.timings.values())])
-    return pd.DataFrame(rows, columns=COSTS)
+        seconds = [sum(result.timings.values()), result.timings.get("verdict", 0)]
+        rows.append([result.claim_id, *counts, *seconds])
+    return pd.DataFrame(rows, columns=COSTS).astype(dict.fromkeys(COSTS[-2:], float))
 
 
 def performance(results):
@@ -322,12 +280,13 @@ def performance(results):
     high-credibility sources; NaN without a whole check. Its code: time of the verdict stage alone,
     the mean ratio of the claims with evidence, and 0 where there is nothing.
     """
-    seconds = cost_rows(results)["seconds"].astype(float)
-    of_verdict = _verdict_seconds(results)
+    costs = cost_rows(results)
+    seconds = costs["seconds"]
+    of_verdict = costs["verdict_seconds"]
     costs = cost_rows([result for result in results if result.error is None])
     per_claim = [costs["queries"].mean(), costs["evidence"].mean()]
-    ratio = costs["high"].sum() / (costs["evidence"].sum() or np.nan)
     costs = costs[costs["evidence"] > 0]
+    ratio = costs["high"].sum() / (costs["evidence"].sum() or np.nan)
     mean_ratio = (costs["high"] / costs["evidence"]).mean()
     numbers = {
         "measure": PERFORMANCE,
@@ -335,10 +294,6 @@ def performance(results):
         "in its code": [of_verdict.mean(), of_verdict.sum(), *per_claim, mean_ratio],
     }
     return pd.DataFrame(numbers).fillna({"in its code": 0.0})
-
-
-def _verdict_seconds(results):
-    return pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
 
 
 def run_log(results, truths=None):
@@ -360,7 +315,7 @@ def run_log(results, truths=None):
         labelled=labelled,
         accuracy=right.where(labelled, confidence.fillna(0.0)),
         evidence_quality=(costs["high"] / costs["evidence"]).fillna(0.0),
-        efficiency=1 / _verdict_seconds(results).clip(lower=0.1),
+        efficiency=1 / costs["verdict_seconds"].clip(lower=0.1),
         error=table["error"],
     )
 
@@ -372,7 +327,7 @@ def performance_score(log):
 # --- the report of ``casebook factcheck run``
 
 
-def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
+def as_report(claims, results, config, judge, *, n_resamples=1000, seed=0):
     """The report on checked claims, and the scores of those with a label.
 
     ``judge`` is the one that read the evidence; of the default one it is said what it cannot see.
@@ -380,7 +335,6 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
     options = {"n_resamples": n_resamples, "seed": seed}
     frame = pd.DataFrame(claims).assign(verdict=[result.verdict for result in results])
     log = run_log(results, frame["label"].tolist())
-    explanations = quality_rows(results, config.rule, seed)
     groups = frame.set_index("id")["group"].to_dict()
     scored = score_labelled(frame, **options) if log["labelled"].any() else None
     costs = performance(results).set_index("measure")
@@ -392,12 +346,12 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
             "document": costs["original"].to_dict(),
             "in_its_code": costs["in its code"].to_dict(),
         },
-        "explanations": quality_table(explanations, groups, **options),
-        "systems": verdict_shares(frame, **options),
+        "explanations": quality_table(results, config.rule, groups, **options),
+        "categories": pd.crosstab(frame["category"], frame["verdict"]).reset_index(),
         "labels": scored and scored.as_dict(),
         "judge": {
             "caution": CAUTION if isinstance(judge, PublicJudge) else None,
-            "costs": dict(getattr(judge, "costs", None) or {}),
+            "costs": dict(getattr(judge, "costs", {})),
             "cost": cost_of_judge(judge),
         },
         "claims": [_explained(result, config.rule) for result in results],
@@ -422,18 +376,6 @@ def score_labelled(claims, **options):
     options["policy"] = {"nei": "three_class" if is_third else "exclude"}
     options["cluster"] = None if gold["group"].is_unique else "group"
     return score_joined(*join_labels(gold, gold.assign(label=claims["verdict"])), **options)
-
-
-def verdict_shares(claims, **options):
-    """Share of each verdict by category, which is the system of a log, over groups of claims."""
-    tables = []
-    for category, members in claims.groupby("category", sort=False):
-        given = {verdict: members["verdict"].eq(verdict) for verdict in CLAIM_VERDICTS}
-        table = estimates(pd.DataFrame(given, dtype=float), members["group"], **options)
-        tables.append(table.assign(category=category))
-    names = {"system": "verdict", "value": "share", "low": "share low", "high": "share high"}
-    table = pd.concat(tables, ignore_index=True).rename(columns=names)
-    return table[["category", "verdict", "n", "share", "share low", "share high"]]
 
 
 def outcomes(results):

@@ -1,17 +1,17 @@
 """The default judge: whether passages support a claim, refute it, or neither."""
 
+import itertools
 import re
 from collections import defaultdict
 from functools import cache, lru_cache
 
 import numpy as np
 
-from casebook.factcheck.clauses import finite_verb, tokens_of
-from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTED, SUPPORTS
+from casebook.factcheck.decompose import finite_verb, tokens_of
+from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
 from casebook.factcheck.words import CLAIM_WORDS, WORD, first_name, of_kind, words, yaml_table
 from casebook.models.cache import unit_rows
 from casebook.models.encoders import SentenceEncoder
-from casebook.models.logistic import logistic_regression
 from casebook.text import sentence_texts
 
 FEATURES = (
@@ -26,6 +26,10 @@ FEATURES = (
     "opposites",
 )
 NEGATIONS = frozenset(CLAIM_WORDS["negations"].split())
+OPPOSITES = set()
+for _line in CLAIM_WORDS["opposites"]:
+    _first, *_others = [word.stem for word in words(_line)]
+    OPPOSITES |= {frozenset((_first, other)) for other in _others}
 _CLAUSE = re.compile(r"[,;:.]\s+|\s+(?:but|yet|although)\s+")
 MOST_TEXTS = 10_000  # whose vectors are kept in memory
 BESIDE = 0.6  # share of the best document's words that a document must have
@@ -36,8 +40,8 @@ CAUTION = (
     "book/methods/factcheck.md#what-it-does-not-see"
 )
 
-
 encoder = cache(SentenceEncoder)
+remembered = lru_cache(maxsize=20_000)
 
 
 @lru_cache(maxsize=MOST_TEXTS)
@@ -64,40 +68,30 @@ class PublicJudge:
     place; ``remarks`` names it. With ``abstains=False`` the judge takes a side all the same.
     """
 
-    reads_together = True
-
-    def __init__(self, weights=None, abstains=True):
-        self.weights = weights or yaml_table("judge")["weights"]
+    def __init__(self, abstains=True):
         self.abstains = abstains
 
-    def probability(self, claim, passages):
-        slopes = [self.weights[name] for name in FEATURES]
-        score = self.weights["intercept"] + features(claim, passages) @ slopes
-        return round(float(1 / (1 + np.exp(-score))), 9)
-
     def judge(self, claim, passages):
-        stances = [(NEUTRAL, None)] * len(passages)
+        stances = dict.fromkeys(passages, (NEUTRAL, None))
+        documents = by_document(passages)
+        if self.abstains:
+            documents = on_subject(claim, passages)
         if self.abstains and unmentioned(claim, passages):
-            return stances
-        documents = self._relevant(claim, passages)
-        everything = [passages[row] for rows in documents for row in rows]
-        for rows in documents:
-            own = [passages[row] for row in rows]
-            alone = _n_shared(claim, own) >= ALONE * _n_shared(claim, everything)
-            p = self.probability(claim, own if alone else everything)
-            for row in rows:
-                stances[row] = (SUPPORTS if p >= 0.5 else REFUTES, p)
-        return stances
-
-    def _relevant(self, claim, passages):
-        """Rows of each document on the claim's subject that has most of its words."""
-        documents = on_subject(claim, passages) if self.abstains else by_document(passages)
-        shared = [_n_shared(claim, [passages[row] for row in rows]) for rows in documents]
+            documents = []
+        shared = [_n_shared(claim, document) for document in documents]
         least = max(BESIDE * max(shared, default=0), 1)
-        return [rows for n, rows in zip(shared, documents, strict=True) if n >= least]
+        documents = [own for n, own in zip(shared, documents, strict=True) if n >= least]
+        everything = list(itertools.chain(*documents))
+        nearly_all = ALONE * _n_shared(claim, everything)
+        for own in documents:
+            alone = _n_shared(claim, own) >= nearly_all
+            p = probability(claim, own if alone else everything)
+            stances |= dict.fromkeys(own, (SUPPORTS if p >= 0.5 else REFUTES, p))
+        return [stances[passage] for passage in passages]
 
     def remarks(self, claim, passages):
-        same = [passages[row] for rows in on_subject(claim, passages) for row in rows]
+        """What the evidence lacks: the subject, names and numbers, or one word."""
+        same = list(itertools.chain(*on_subject(claim, passages)))
         absent = unmentioned(claim, same or passages)
         if passages and not same:
             absent = [" ".join(word.text for word in subject(claim))]
@@ -114,10 +108,8 @@ class PublicJudge:
 
 def by_document(passages):
     documents = defaultdict(list)
-    for row, passage in enumerate(passages):
-        documents[passage.header, passage.row].append(row)
-    for rows in documents.values():
-        rows.sort(key=lambda row: passages[row].start)
+    for passage in sorted(passages, key=lambda passage: passage.start):
+        documents[passage.header, passage.row].append(passage)
     return list(documents.values())
 
 
@@ -136,29 +128,24 @@ def headed_sentences(passages):
 
 
 def on_subject(claim, passages):
-    """Rows of each document but those that are about something else than the claim's subject."""
-    kept = []
-    for rows in by_document(passages):
-        if not all(_of_another(claim, passages[row]) for row in rows):
-            kept.append(rows)
-    return kept
-
-
-def _of_another(claim, passage):
-    """Whether a passage names a subject, and neither it nor its document has the claim's."""
+    """Documents but those of which each passage is about another subject than the claim's."""
     topic = subject(claim)
-    texts = [passage.header, passage.text, passage.document]
-    n_mentioned = sum(mentioned(word, texts) for word in topic)
-    if 2 * n_mentioned > len(topic) or not topic or not passage.document:
-        return False
-    opening = words(passage.text)[:3]
-    return bool(heading_of(passage)) or any(word.kind == "name" for word in opening)
+
+    def is_of_another(passage):
+        texts = [passage.header, passage.text, passage.document]
+        n_mentioned = sum(mentioned(word, texts) for word in topic)
+        if 2 * n_mentioned > len(topic) or not topic or not passage.document:
+            return False
+        opening = words(passage.text)[:3]
+        return bool(heading_of(passage)) or any(word.kind == "name" for word in opening)
+
+    return [own for own in by_document(passages) if not all(map(is_of_another, own))]
 
 
 # --- words of a claim that passages have
 
 
-@lru_cache(maxsize=20_000)
+@remembered
 def stems(text):
     return frozenset(word.stem for word in words(text) if word.kind != "function")
 
@@ -177,7 +164,7 @@ def _n_shared(claim, passages):
     return len((stems(claim) - numbers) & _stated(headed_sentences(passages)))
 
 
-@lru_cache(maxsize=20_000)
+@remembered
 def predicate(text):
     """A text from its verb on; all of it if none is found."""
     tokens = tokens_of(text)
@@ -185,7 +172,7 @@ def predicate(text):
     return text[tokens[verb].start :] if verb else text
 
 
-@lru_cache(maxsize=20_000)
+@remembered
 def subject(text):
     """Names before the verb of a text: of whom or what it is."""
     return of_kind(text.removesuffix(predicate(text)), "name")
@@ -214,23 +201,21 @@ def unmentioned(claim, passages):
     """
     if not all(passage.document for passage in passages):
         return []
-    texts = headed_sentences(passages)
-    documents = {passage.document for passage in passages}
-    absent = []
-    for word in _named(claim, "name") + _named(claim, "number"):
-        if not mentioned(word, [*texts, *documents]) and not _has_rival(word, claim, texts):
-            absent.append(word.text)
-    return absent
-
-
-def _has_rival(word, claim, texts):
-    """Whether a sentence with most of what is said has another name or number."""
+    sentences = headed_sentences(passages)
+    documents = [passage.document for passage in passages]
     said = _plain_stems(predicate(claim)) or _plain_stems(claim)
-    for text in texts:
-        new = [other for other in of_kind(text, word.kind) if not mentioned(other, [claim])]
-        if new and 2 * len(said & stems(text)) >= len(said):
-            return True
-    return False
+
+    def has_rival(word):
+        """Whether a sentence with most of what is said has another name or number."""
+        for text in sentences:
+            new = [other for other in of_kind(text, word.kind) if not mentioned(other, [claim])]
+            if new and 2 * len(said & stems(text)) >= len(said):
+                return True
+        return False
+
+    named = _named(claim, "name") + _named(claim, "number")
+    absent = [word for word in named if not mentioned(word, [*sentences, *documents])]
+    return [word.text for word in absent if not has_rival(word)]
 
 
 def _new_word(claim, sentence):
@@ -239,17 +224,14 @@ def _new_word(claim, sentence):
     return missing[0] if len(missing) == 1 and len(stems(claim)) > 3 else None
 
 
-# --- features and weights
+# --- features
 
 
-@cache
-def _opposites():
-    pairs = set()
-    for line in CLAIM_WORDS["opposites"]:
-        first, *others = [word.stem for word in words(line)]
-        for other in others:
-            pairs |= {(first, other), (other, first)}
-    return pairs
+def probability(claim, passages):
+    weights = yaml_table("judge")["weights"]
+    slopes = [weights[name] for name in FEATURES]
+    score = weights["intercept"] + features(claim, passages) @ slopes
+    return round(float(1 / (1 + np.exp(-score))), 9)
 
 
 def negations(text):
@@ -259,7 +241,7 @@ def negations(text):
 def features(claim, passages):
     """Features of a claim and all of its evidence, in the order of ``FEATURES``."""
     sentences = headed_sentences(passages)
-    documents = {passage.document for passage in passages}
+    documents = [passage.document for passage in passages]
     plain = of_kind(claim, "word")
     claim_stems = stems(claim)
     stated = _stated(sentences)
@@ -283,7 +265,7 @@ def features(claim, passages):
     absent = [not mentioned(name, [*sentences, *documents]) for name in names]
     differs = (negations(claim) + negations(nearest)) % 2
     rest = stated - claim_stems
-    opposed = [any((word.stem, other) in _opposites() for other in rest) for word in gaps]
+    opposed = [any(frozenset((word.stem, one)) in OPPOSITES for one in rest) for word in gaps]
     values = [
         1 - max(gaps.values(), default=0),
         1 - sum(gaps.values()) / max(len(plain), 1),
@@ -296,21 +278,3 @@ def features(claim, passages):
         sum(opposed),
     ]
     return np.array(values, dtype=float).round(3)
-
-
-def learnt_weights(X, y, sample_weight=None):
-    mean = X.mean(axis=0)
-    scale = np.maximum(X.std(axis=0), 1e-9)
-    model = logistic_regression(0.3).fit((X - mean) / scale, y, sample_weight=sample_weight)
-    slopes = model.coef_[0] / scale
-    weights = dict(zip(FEATURES, slopes.tolist(), strict=True))
-    return weights | {"intercept": float(model.intercept_[0] - slopes @ mean)}
-
-
-def fitted_stance(base, labelled):
-    """The default judge with weights learnt from labelled claims and their gold sentences."""
-    atoms = [atom for claim in labelled for atom in claim.atoms]
-    evidence = [base.holding(atom) for atom in atoms]
-    rows = zip(atoms, evidence, strict=True)
-    X = np.array([features(atom.text, passages) for atom, passages in rows])
-    return PublicJudge(learnt_weights(X, [atom.label == SUPPORTED for atom in atoms]))

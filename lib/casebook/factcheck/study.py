@@ -1,4 +1,4 @@
-"""Systems and controls on the same claims of one set, as one frame: a row a system and claim."""
+"""Systems and controls on the same claims of one set."""
 
 from collections import namedtuple
 from functools import cached_property
@@ -7,79 +7,59 @@ import numpy as np
 import pandas as pd
 
 from casebook.data.cards import card_of
-from casebook.data.tables import reading_text
-from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
-from casebook.factcheck.evidence import load_documents
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of
 from casebook.factcheck.score import is_right, majority
-from casebook.factcheck.stance import fitted_stance
-from casebook.factcheck.transfer import CLAIM_ONLY, MAJORITY, NAMES, OWN_CLAIMS, SIDES
+from casebook.factcheck.transfer import CLAIM_ONLY, MAJORITY, NAMES, SIDES
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, SUPPORTED
 from casebook.factcheck.words import yaml_table
 from casebook.frames import coefficients
 from casebook.measures.classification import INSUFFICIENT, score_predictions
 from casebook.runs.items import MOST_BYTES, item_page, one_line
+from casebook.stats.samples import generator, of_another_group
 
 PIPELINE = "pipeline"
 DOCUMENTED_PIPELINE = "documented"
 GOLD_EVIDENCE = "gold evidence"
 SHUFFLED_EVIDENCE = "shuffled evidence"
-FITTED_ON_OWN = "judge fitted on our claims"
 SIMPLE = (MAJORITY, CLAIM_ONLY)
 CONTROLS = (SHUFFLED_EVIDENCE, CLAIM_ONLY, MAJORITY)
 STATED = "stated probabilities"
 BASE_RATE = "base rate"
 MEASURE_NAMES = yaml_table("names")["measures"]
-ACCURACY = MEASURE_NAMES["accuracy"]
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 CLAIM = ["id", "label", "group", "text"]
-ANSWER = ["system", "verdict", "probability", "seconds"]
 WRONG = "wrong verdict"
-DECISIVE = "decisive evidence; ✓ was found"
-FOUND = "evidence that was found; ✓ decides"
-PASSAGE = ["id", "role", "doc_id", "start", "end", "text", "note"]
+DECISIVE = "decisive evidence"
+FOUND = "evidence that was found"
 
 
 _STUDY = namedtuple(
     "VerdictStudy",
-    "name claims answers passages policy names facts unread n_resamples seed",
-    defaults=[NAMES, {}, {}, 10_000, 0],
+    "name claims kinds verdicts probability policy names facts unread seconds n_resamples seed",
+    defaults=[NAMES, {}, {}, {}, 10_000, 0],
 )
 
 
 class VerdictStudy(_STUDY):
     """Verdicts of several systems on the same claims; the answers are about the first system.
 
-    ``claims`` has id, label, group, text, and columns of kinds; ``answers`` a row a system and
-    claim: verdict, probability that it is right, seconds; ``passages`` a row for each that decides
-    a claim or was found for it. ``unread`` names systems that read nothing, with the reason.
+    ``claims`` has id, label, group, text, ``kinds`` what they are scored by; ``verdicts`` and
+    ``probability`` of being right have a column a system. ``unread`` names systems that read
+    nothing, with the reason.
     """
-
-    @property
-    def systems(self):
-        return list(self.answers["system"].unique())
-
-    @property
-    def kinds(self):
-        return self.claims.drop(columns=CLAIM)
-
-    def column(self, name):
-        columns = {system: rows[name] for system, rows in self.answers.groupby("system")}
-        return pd.DataFrame(columns)[self.systems]
 
     @cached_property
     def right(self):
         """Whether each verdict is right, claims x systems; without the claims that do not count."""
-        verdicts = self.column("verdict").astype(object)
-        verdicts[MAJORITY] = majority(self.claims["label"], policy=self.policy)
-        right = verdicts.apply(lambda said: is_right(self.claims["label"], said, self.policy))
+        labels = self.claims["label"]
+        verdicts = self.verdicts.assign(**{MAJORITY: majority(labels, self.policy)})
+        right = verdicts.astype(object).apply(lambda said: is_right(labels, said, self.policy))
         return right.dropna().astype(float)
 
     def scores(self):
-        return self.scores_of(self.right, ACCURACY, same_input=self._unread)
+        return self.scores_of(self.right, MEASURE_NAMES["accuracy"], same_input=self._unread)
 
     def _unread(self, pairs):
         reasons = {pair: self.unread.get(pair[0]) or self.unread.get(pair[1]) for pair in pairs}
@@ -94,7 +74,7 @@ class VerdictStudy(_STUDY):
         groups = self.claims["group"]
         return score_predictions(
             self.claims["label"],
-            self.column("verdict")[system].astype(object),
+            self.verdicts[system].astype(object),
             clusters=None if groups.is_unique else groups,
             n_resamples=self.n_resamples,
             seed=self.seed,
@@ -103,7 +83,7 @@ class VerdictStudy(_STUDY):
 
     def levels(self, part="", **policy):
         """Every measure of every system that read something, then of constant answers."""
-        read = [system for system in self.systems if system not in self.unread]
+        read = [system for system in self.verdicts if system not in self.unread]
         scored = {system: self.scored(system, **policy) for system in read}
         constant = scored[read[0]].baselines
         found = {system: result.measures for system, result in scored.items()} | constant
@@ -119,9 +99,12 @@ class VerdictStudy(_STUDY):
         return self.scores_of(self.right, name).described(rows)
 
     def rows(self):
+        claims = self.claims.join(self.kinds)
         tables = []
-        for system, rows in self.answers.groupby("system", sort=False):
-            tables.append(rows.assign(right=self.right[system]).join(self.claims))
+        for system, verdicts in self.verdicts.items():
+            p = self.probability[system]
+            known = {"verdict": verdicts, "right": self.right[system], "probability": p}
+            tables.append(claims.assign(system=system, **known))
         return pd.concat(tables, ignore_index=True)
 
 
@@ -129,72 +112,22 @@ class CheckedClaims:
     """Held-out claims over a collection, ours or a user's, and what the pipeline makes of them."""
 
     def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules", **said):
-        if (claims is None) != (corpus is None):
-            raise InputError("your own claims need the folder of documents: give claims and corpus")
-        self.name = OWN_CLAIMS
-        self.facts = {}
-        if claims is None:
-            documents = shipped_documents()
-            all_claims = read_claims(documents)
-        else:
-            self.name = transfer.name_of_file(claims)
-            documents = load_documents([corpus])
-            all_claims, reading = read_labelled(claims, documents, **said)
-            self.facts["what was read"] = reading_text(reading.record())
-        self.train = [claim for claim in all_claims if claim.split == "train"]
-        self.test = [claim for claim in all_claims if claim.split == "test"]
-        self.groups = [claim.group for claim in self.test]
+        read = transfer.collection_claims(claims, corpus, **said)
+        self.name, documents, known, self.facts = read
+        self.train = [claim for claim in known if claim.split == "train"]
+        self.test = [claim for claim in known if claim.split == "test"]
         self.checker = checker_of(documents, stance=stance, decomposition=decomposition)
         self.base = self.checker.base
-        self.config = self.checker.config
-        self.memo = {}
-
-    def check(self, stance, config, memo=None):
-        return FactChecker(self.base, stance, config, memo).check_all(self.test)
-
-    @cached_property
-    def fitted(self):
-        return fitted_stance(self.base, self.train)
 
     @cached_property
     def results(self):
-        return self.check(self.checker.stance, self.config, self.memo)
+        return self.checker.check_all(self.test)
 
     def given(self, evidence):
-        """Verdicts of the pipeline where these passages replace search, a list a claim."""
         results = []
         for claim, passages in zip(self.test, evidence, strict=True):
             results.append(self.checker.check(claim.text, claim.id, passages))
-        return transfer.answers_of(results)[["verdict"]]
-
-    def found(self):
-        passages = []
-        for result in self.results:
-            spans = [
-                (self.base.rows[item.doc_id], item.start, item.end) for item in result.evidence
-            ]
-            passages.append([self.base.passage(*span) for span in dict.fromkeys(spans)])
-        return passages
-
-    def passages(self):
-        """Passages that decide a claim or were found for it; ``met`` are those that do both."""
-        rows = []
-        for claim, result in zip(self.test, self.results, strict=True):
-            for atom in claim.atoms:
-                place = [atom.doc_id, atom.start, atom.end, atom.quote]
-                note = f"decides {atom.text!r}: {atom.label}"
-                rows.append([claim.id, "decisive", *place, note])
-            for item in result.evidence:
-                place = [item.doc_id, item.start, item.end, item.passage]
-                note = f"{item.subclaim_id}: {item.stance}"
-                if item.together > 1:
-                    note += f", together with {item.together - 1} more"
-                rows.append([claim.id, "found", *place, note])
-        passages = pd.DataFrame(rows, columns=PASSAGE).reset_index()
-        pairs = passages.merge(passages, on=["id", "doc_id"], suffixes=("", "_of"))
-        pairs = pairs[pairs["role"] != pairs["role_of"]]
-        pairs = pairs[(pairs["start"] < pairs["end_of"]) & (pairs["start_of"] < pairs["end"])]
-        return passages.assign(met=passages["index"].isin(pairs["index"])).drop(columns="index")
+        return results
 
 
 def checked_claims(checked, folds=5, *, seed=0, **options):
@@ -202,104 +135,108 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
 
     `folds` are those of what is fitted to the claims, which keeps groups together.
     """
-    documented = FactChecker(checked.base, PlaceholderStance(), DOCUMENTED_CONFIG)
-    passages = checked.passages()
-    claims = _claims_of(checked.test, passages)
-    texts = claims["text"].tolist()
-    sided = [claim for claim in checked.test if claim.label in SIDES]
-    answers = {PIPELINE: _answers(checked.results)}
+    base = checked.base
+    claims = pd.DataFrame(checked.test)[CLAIM].astype(str)
+    claims = claims.replace({"label": {INSUFFICIENT_EVIDENCE: INSUFFICIENT}})
+    documented = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG)
+    results = {PIPELINE: checked.results}
     # A claim whose gold evidence is not named cannot be judged by it.
+    sided = [claim for claim in checked.test if claim.label in SIDES]
     if sided and all(claim.atoms for claim in sided):
-        gold = [checked.base.deciding(claim) for claim in checked.test]
-        answers[GOLD_EVIDENCE] = checked.given(gold)
+        results[GOLD_EVIDENCE] = checked.given(list(map(base.deciding, checked.test)))
+    results[DOCUMENTED_PIPELINE] = documented.check_all(checked.test)
+    found = [base.found(result) for result in checked.results]
+    order = generator(seed, "shuffled evidence").permutation(len(found))
+    others = of_another_group(claims["group"].tolist(), order)
+    results[SHUFFLED_EVIDENCE] = checked.given([found[row] for row in others])
+    answers = {system: transfer.answers_of(rows) for system, rows in results.items()}
+    verdicts = pd.DataFrame({system: table["verdict"] for system, table in answers.items()})
     if checked.train:
-        answers[FITTED_ON_OWN] = _answers(checked.check(checked.fitted, checked.config))
         known = pd.DataFrame(checked.train)
-        claim_only = transfer.words_model().fit(known["text"], known["label"]).predict(texts)
+        model = transfer.words_model().fit(known["text"], known["label"])
+        verdicts[CLAIM_ONLY] = model.predict(claims["text"])
+        fitted_to = "fitted on our training claims"
     else:
         labels = [claim.label for claim in checked.test]
-        p = transfer.claim_only(texts, labels, checked.groups, folds, seed)
-        claim_only = p.idxmax(axis=1)
-    answers[DOCUMENTED_PIPELINE] = _answers(documented.check_all(checked.test))
-    order = transfer.shuffled_groups(checked.groups, seed, "shuffled evidence")
-    found = checked.found()
-    answers[SHUFFLED_EVIDENCE] = checked.given([found[row] for row in order])
-    answers[CLAIM_ONLY] = pd.DataFrame({"verdict": claim_only})
-    for system in set(answers) - {PIPELINE}:
-        answers[system]["probability"] = np.nan
+        p = transfer.claim_only(claims["text"], labels, claims["group"], folds, seed)
+        verdicts[CLAIM_ONLY] = p.idxmax(axis=1)
+        fitted_to = "out of fold"
+    seconds = {}
     unread = {}
     for system, checker in {PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}.items():
+        seconds[system] = answers[system]["seconds"].median()
         if not checker.passing:
-            gate = f"none of {len(checked.base)} documents passes its credibility gate"
+            gate = f"none of {len(base)} documents passes its credibility gate"
             unread[system] = f"{gate}, so it read no evidence"
-    fitted_to = "fitted on our training claims" if checked.train else "out of fold"
     is_third = INSUFFICIENT in set(claims["label"])
+    first = answers[PIPELINE]
+    p = first["support"].where(first["verdict"] == SUPPORTED, 1 - first["support"])
+    stated = pd.DataFrame({PIPELINE: p.where(first["verdict"].isin(SIDES))})
     return VerdictStudy(
         checked.name,
         claims,
-        pd.concat([table.assign(system=system) for system, table in answers.items()]),
-        passages,
+        _kinds(checked),
+        verdicts,
+        stated.reindex(columns=verdicts.columns),
         TWO_CLASS_POLICY | {"nei": "three_class" if is_third else "exclude"},
         names=NAMES | {CLAIM_ONLY: f"{NAMES[CLAIM_ONLY]}, {fitted_to}"},
         facts={
             **checked.facts,
             "training claims": len(checked.train),
-            "documents": len(checked.base),
-            "documents that pass the original gate": documented.passing,
+            "documents": len(base),
+            "documents that pass the original gate": len(documented.passing),
         },
         unread=unread,
+        seconds=seconds,
         seed=seed,
         **options,
     )
 
 
-def _claims_of(test, passages):
-    claims = pd.DataFrame(test)[[*CLAIM, "category", "hops"]].astype(str)
-    claims = claims.replace({"label": {INSUFFICIENT_EVIDENCE: INSUFFICIENT}})
-    same = [kind for kind in ("category", "hops") if claims[kind].nunique() < 2]
-    decisive = passages[passages["role"] == "decisive"].groupby("id")["met"].all()
-    is_found = claims["id"].map(decisive).map({True: "found", False: "not found"})
-    return claims.drop(columns=same).assign(evidence=is_found)
+def _kinds(checked):
+    """Kinds of claims: category, number of parts, whether the search found what decides."""
+    kinds = pd.DataFrame(checked.test)[["category", "hops"]].astype(str)
+    kinds = kinds.loc[:, [len(set(names)) > 1 for _, names in kinds.items()]]
+    found = []
+    for claim, result in zip(checked.test, checked.results, strict=True):
+        all_found = all(_is_found(atom, result.evidence) for atom in claim.atoms)
+        is_found = "found" if all_found else "not found"
+        found.append(is_found if claim.atoms else None)
+    return kinds.assign(evidence=pd.Series(found, dtype=object))
 
 
-def _answers(results):
-    table = transfer.answers_of(results)
-    support = table["support"].where([result.support is not None for result in results])
-    p = support.where(table["verdict"] == SUPPORTED, 1 - support)
-    return table.assign(probability=p.where(table["verdict"].isin(SIDES)))
+def _is_found(atom, evidence):
+    same = [item for item in evidence if item.doc_id == atom.doc_id]
+    return any(atom.start < item.end and item.start < atom.end for item in same)
 
 
 # --- single claims
 
 
-def claim_items(study, most_bytes=MOST_BYTES):
-    """Single claims, those that the first system has wrong first, then with missed evidence."""
+def claim_items(study, checked, most_bytes=MOST_BYTES):
+    """Single claims, those that the first system has wrong first."""
     results = study.rows()
     cells = "gold " + results["label"] + ", verdict " + results["verdict"].fillna("none")
     results = results.join(pd.get_dummies(cells))
     results[WRONG] = results["right"] == 0
-    first = results["system"] == study.systems[0]
-    is_wrong = results.loc[first, WRONG].to_numpy()
     results["system"] = results["system"].map(study.names)
-    items = study.claims[["id", "label", "text"]].join(pd.get_dummies(study.kinds, prefix_sep=": "))
-    items["text"] = items["text"].map(one_line)
-    passages = study.passages.replace({"role": {"decisive": DECISIVE, "found": FOUND}})
-    spans = passages["start"].astype(str) + " to " + passages["end"].astype(str)
-    passages["name"] = passages["doc_id"] + ", characters " + spans
-    passages["pair"] = list(zip(passages["name"], passages["note"], strict=True))
-    parts = {role: passages.loc[passages["role"] == role, "pair"] for role in (DECISIVE, FOUND)}
-    parts["marked"] = passages.loc[passages["met"], "name"]
-    for name, values in parts.items():
-        lists = values.groupby(passages["id"]).agg(list).to_dict()
-        items[name] = [lists.get(claim_id, []) for claim_id in items["id"]]
+    items = study.claims[["id", "label"]].join(pd.get_dummies(study.kinds, prefix_sep=": "))
+    items["text"] = study.claims["text"].map(one_line)
+    items[DECISIVE] = [
+        [f"{atom.doc_id}: {atom.quote}" for atom in claim.atoms] for claim in checked.test
+    ]
+    items[FOUND] = [
+        [f"{item.doc_id} {item.stance}: {item.passage}" for item in result.evidence]
+        for result in checked.results
+    ]
     columns = ["id", "system", "verdict", "right", "probability"]
+    wrong_first = results[WRONG].head(len(items)).sort_values(ascending=False, kind="stable")
     return item_page(
-        items.iloc[(~is_wrong).argsort(kind="stable")],
+        items.loc[wrong_first.index],
         results[columns].join(results.select_dtypes(bool)),
         noun="claim",
-        ready=[(WRONG, study.names[study.systems[0]], None)],
+        ready=[(WRONG, study.names[study.verdicts.columns[0]], None)],
         card=card_of(study.name),
-        documents=dict(zip(passages["name"], passages["text"], strict=True)),
-        item_texts=[DECISIVE],
+        item_texts=[DECISIVE, FOUND],
         most_bytes=most_bytes,
     )

@@ -10,14 +10,11 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.cards import card_of
 from casebook.data.sources import Absent
+from casebook.data.tables import reading_text, refusal
 from casebook.errors import InputError
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase, EvidencePassage, load_documents
-from casebook.factcheck.judges import (
-    judge_of,
-    name_of_judge,
-    title_of_judge,
-)
+from casebook.factcheck.judges import judge_of, name_of_judge
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
 from casebook.factcheck.score import is_right, majority
 from casebook.factcheck.verdict import NOT_SUPPORTED, SUPPORTED
@@ -25,7 +22,6 @@ from casebook.factcheck.words import content, yaml_table
 from casebook.models.logistic import logistic_regression, settled
 from casebook.progress import track
 from casebook.scores import Scores
-from casebook.stats.samples import generator, of_another_group
 from casebook.text import sentence_texts
 
 OWN_CLAIMS = "factcheck_claims"
@@ -37,8 +33,6 @@ GROUPS = {"feverous_s": "source", "climate_fever_claims": "claim_id"}
 NAMES = yaml_table("names")["systems"]
 SIDES = [SUPPORTED, NOT_SUPPORTED]
 GOLD = ["id", "claim", "label", "group", "evidence", "dataset"]
-FEWEST_CLAIMS = 6
-UNDECIDED_SUPPORT = 0.5
 _WIKI_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")  # [[Page|words]]
 
 
@@ -50,62 +44,64 @@ def title_of(key):
 # --- claims with gold evidence: a frame with the columns of ``GOLD``
 
 
+def collection_claims(claims=None, corpus=None, **said):
+    """Name, documents and claims, ours or a user's, and what was read of a file."""
+    if (claims is None) != (corpus is None):
+        raise InputError("your own claims need the folder of documents: give claims and corpus")
+    if claims is None:
+        documents = shipped_documents()
+        return OWN_CLAIMS, documents, read_claims(documents), {}
+    documents = load_documents([corpus])
+    known, reading = read_labelled(claims, documents, **said)
+    name = re.sub(r"[^\w.-]+", "-", Path(claims).stem)
+    return name, documents, known, {"what was read": reading_text(reading.record())}
+
+
 def gold_claims(key):
     """Claims of a set that are SUPPORTED or NOT_SUPPORTED, with group and deciding passages."""
     if key == OWN_CLAIMS:
-        return gold_of_collection(key, EvidenceBase(shipped_documents()), read_claims())
+        return _of_collection(*collection_claims())
     if key == "consumer_contracts_qa":
-        return _gold_of_contracts(load(key))
+        return _of_contracts(load(key))
     return gold_of_claim_set(load(key, kind="claims"), GROUPS.get(key, "cluster"))
 
 
 def gold_sets(keys, claims=None, corpus=None, **said):
-    """Claims with gold evidence of sets, those of a user first; and why a set is not there."""
+    """Claims with gold evidence of sets, those of a user first; and sets that are not there."""
     golds = []
-    missing = {}
     if claims is not None:
-        documents = load_documents([corpus])
-        read, _ = read_labelled(claims, documents, **said)
-        golds.append(gold_of_collection(name_of_file(claims), EvidenceBase(documents), read))
-        n_groups = golds[0]["group"].nunique()
-        if len(golds[0]) < FEWEST_CLAIMS or n_groups < 2:
-            counts = f"gold evidence for {len(golds[0])} claims in {n_groups} groups"
-            missing[name_of_file(claims)] = f"{counts}: it takes {FEWEST_CLAIMS} in 2"
-            golds = []
+        golds.append(_of_collection(*collection_claims(claims, corpus, **said)))
+        if golds[0]["group"].nunique() < 2:
+            raise refusal(claims, "needs claims with evidence in 2 groups or more")
+    absent = []
     for key in keys:
         try:
             golds.append(gold_claims(key))
         except Absent:
-            missing[key] = "not on this machine"
-    return golds, missing
+            absent.append(key)
+    return golds, absent
 
 
-def name_of_file(path):
-    return re.sub(r"[^\w.-]+", "-", Path(path).stem)
-
-
-def gold_of_collection(name, base, claims):
-    gold = pd.DataFrame(claims)[["id", "text", "label", "group"]]
-    gold["evidence"] = [base.deciding(claim) for claim in claims]
-    return _sided(gold.rename(columns={"text": "claim"}), name)
+def _of_collection(name, documents, claims, _):
+    base = EvidenceBase(documents)
+    gold = pd.DataFrame(claims).rename(columns={"text": "claim"})
+    return _sided(gold.assign(evidence=list(map(base.deciding, claims))), name)
 
 
 def gold_of_claim_set(dataset, group_by="cluster"):
     """Claims of a set of `casebook.load` with their evidence."""
-    evidence = dataset.evidence.dropna(subset="text").fillna({"source": ""})
     passages = defaultdict(list)
-    sources = {}
-    for row in evidence.itertuples():
+    for row in dataset.evidence.dropna(subset="text").fillna({"source": ""}).itertuples():
         text = _WIKI_LINK.sub(r"\1", row.text)
         passages[row.claim_id].append(EvidencePassage(0, 0, len(text), text, row.source))
-        sources.setdefault(row.claim_id, row.source)
-    gold = dataset.claims.rename(columns={"claim_id": "id"})
+    gold = dataset.claims.assign(id=dataset.claims["claim_id"])
     gold["evidence"] = gold["id"].map(dict(passages))
-    gold = gold.assign(source=gold["id"].map(sources), claim_id=gold["id"])
+    gold = gold[gold["evidence"].notna()]
+    gold["source"] = [evidence[0].header for evidence in gold["evidence"]]
     return _sided(gold.assign(group=gold[group_by]), dataset.name)
 
 
-def _gold_of_contracts(dataset):
+def _of_contracts(dataset):
     """Questions about contracts as claims that the answer is yes.
 
     Their evidence are the four nearest sentences of the clause.
@@ -125,7 +121,7 @@ def _gold_of_contracts(dataset):
 
 
 def _sided(gold, name):
-    is_decided = gold["label"].isin(SIDES) & gold["evidence"].map(bool) & gold["evidence"].notna()
+    is_decided = gold["label"].isin(SIDES) & gold["evidence"].map(bool)
     return gold[is_decided].assign(dataset=name)[GOLD].reset_index(drop=True)
 
 
@@ -136,7 +132,8 @@ def judged(gold, system, judge):
     """Rows of one judge on whole claims with gold evidence; one that fails gives no verdict."""
     # nothing is searched: the passages name rows of a collection that is not here
     n_rows = 1 + max(passage.row for passages in gold["evidence"] for passage in passages)
-    checker = FactChecker(["-"] * n_rows, judge, CheckerConfig(decomposition="none"))
+    nothing = pd.DataFrame({"doc_id": range(n_rows), "text": "-"})
+    checker = FactChecker(nothing, judge, CheckerConfig(decomposition="none"))
     results = []
     for row in gold.itertuples():
         results.append(checker.check(row.claim, row.id, row.evidence))
@@ -144,23 +141,18 @@ def judged(gold, system, judge):
 
 
 def answers_of(results):
-    """Verdict, degree of support, seconds and error of every result."""
     rows = []
     for result in results:
-        support = UNDECIDED_SUPPORT if result.support is None else result.support
-        seconds = sum(result.timings.values())
-        rows.append([result.verdict, support, seconds, result.error])
-    return pd.DataFrame(rows, columns=["verdict", "support", "seconds", "error"])
+        rows.append([result.verdict, result.support, sum(result.timings.values()), result.error])
+    columns = ["verdict", "support", "seconds", "error"]
+    return pd.DataFrame(rows, columns=columns).astype({"support": float})
 
 
 def blind(gold, folds=5, seed=0):
     """Rows of the majority class, and of a model of the claims alone, out of fold."""
-    gold = gold.assign(seconds=np.nan, error=None)
     p = claim_only(gold["claim"], gold["label"], gold["group"], folds, seed)
-    support = p.get(SUPPORTED, pd.Series(0.0, gold.index))
-    of_model = gold.assign(system=CLAIM_ONLY, verdict=p.idxmax(axis=1), support=support)
-    most = gold.assign(system=MAJORITY, verdict=majority(gold["label"]), support=UNDECIDED_SUPPORT)
-    return pd.concat([most, of_model])
+    of_model = gold.assign(system=CLAIM_ONLY, verdict=p.idxmax(axis=1), support=p.get(SUPPORTED, 0))
+    return pd.concat([gold.assign(system=MAJORITY, verdict=majority(gold["label"])), of_model])
 
 
 def judges_of(stances):
@@ -181,11 +173,13 @@ def run_transfer(golds, judges, folds=5, seed=0):
                 raise InputError(f"{system}: {answers['error'].iloc[0]}")
             rows.append(answers)
         rows.append(blind(gold, folds, seed))
-    return pd.concat(rows, ignore_index=True)
+    # where nobody states a degree, it is even
+    return pd.concat(rows, ignore_index=True).fillna({"support": 0.5})
 
 
 def scores(rows, **options):
-    names = {name: f"Judge ({title_of_judge(name)})" for name in rows["system"].unique()} | NAMES
+    titles = yaml_table("names")["judges"]
+    names = {name: f"Judge ({titles.get(name, name)})" for name in rows["system"]} | NAMES
     names[CLAIM_ONLY] = f"{NAMES[CLAIM_ONLY]}, out of fold"
     rows = rows.assign(right=is_right(rows["label"], rows["verdict"]))
     for key, of_set in rows.groupby("dataset", sort=False):
@@ -240,11 +234,3 @@ def claim_only(texts, labels, groups, folds=5, seed=0):
         model = words_model().fit(texts[train], labels[train])
         p.loc[test, model.classes_] = settled(model.predict_proba(texts[test]))
     return p
-
-
-def shuffled_groups(groups, seed, purpose):
-    """For every row a row of another group, in a random order."""
-    if len(set(groups)) < 2:
-        raise InputError("shuffling needs at least two groups")
-    order = generator(seed, purpose).permutation(len(groups)).tolist()
-    return of_another_group(groups, order)

@@ -1,9 +1,8 @@
 """From the stances of evidence to the verdict on a claim: documented rule and corrected one."""
 
 from collections import namedtuple
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from casebook.errors import InputError
 from casebook.measures.classification import NOT_SUPPORTED, SUPPORTED
 
 INSUFFICIENT_EVIDENCE = "INSUFFICIENT_EVIDENCE"
@@ -13,53 +12,37 @@ SUPPORTS, REFUTES, NEUTRAL = EVIDENCE_STANCES
 LEVEL_WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
 EQUAL_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 1.0}
 BINARY_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 0.3}
-NO_EVIDENCE = "no_evidence"
-ONLY_NEUTRAL = "only_neutral_evidence"
 DOCUMENTED_DOUBT = 0.3  # the constant confidence of every documented NOT_SUPPORTED
 
-#: A passage that speaks to a part of a claim; ``together`` counts those that it was judged with.
+#: A passage about a part of a claim, its source, and what the judge makes of it.
 Evidence = namedtuple(
     "Evidence",
-    "id subclaim_id doc_id source url passage start end credibility level "
-    "stance probability together",
-    defaults=[NEUTRAL, None, 1],
+    "id subclaim_id doc_id source url passage start end credibility level stance probability",
+    defaults=[NEUTRAL, None],
 )
 SubclaimVerdict = namedtuple(
-    "SubclaimVerdict", "subclaim_id verdict confidence score evidence_count reason"
+    "SubclaimVerdict", "subclaim_id verdict confidence score evidence_count"
 )
-_RESULT = namedtuple(
+#: One checked claim; a claim that crashed has an error and no verdict.
+VerdictResult = namedtuple(
     "VerdictResult",
     "claim_id claim verdict confidence support subclaims dropped queries evidence subverdicts "
-    "timings reason error remarks",
-    defaults=[None, None, (), (), (), (), (), {}, None, None, ()],
+    "timings error remarks",
+    defaults=[None, None, (), (), (), (), (), {}, None, ()],
 )
 
 
-class VerdictResult(_RESULT):
-    """One checked claim; a claim that crashed has an error and no verdict."""
-
-    @property
-    def parts(self):
-        return [part.id for part in self.subclaims]
-
-
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """How evidence becomes a verdict: weights of the levels, and inclusive thresholds of the score.
 
     In a ``documented`` rule neutral evidence counts against a claim, and a claim is NOT_SUPPORTED
     unless all of its parts are SUPPORTED.
     """
 
-    weights: dict = field(default_factory=LEVEL_WEIGHTS.copy)
+    weights: dict = LEVEL_WEIGHTS
     upper: float = 0.7
     lower: float = 0.3
     documented: bool = False
-
-    def __post_init__(self):
-        if not 0 <= self.lower < self.upper <= 1:
-            stated = f"got {self.lower} and {self.upper}"
-            raise InputError(f"thresholds must satisfy 0 <= lower < upper <= 1, {stated}")
 
     def weight(self, item):
         return self.weights[item.level]
@@ -71,62 +54,59 @@ class Rule:
 DOCUMENTED_RULE = Rule(documented=True)
 
 
+def names_of_parts(result):
+    return [part.id for part in result.subclaims]
+
+
 def evidence_for(evidence, subclaim_id):
     return [item for item in evidence if item.subclaim_id == subclaim_id]
 
 
 def decide_claim(subclaim_ids, evidence, rule):
     """Verdicts on the parts, verdict on the claim and its confidence, from all evidence."""
-    subverdicts = []
+    parts = []
     for subclaim_id in subclaim_ids:
         of_part = evidence_for(evidence, subclaim_id)
-        subverdicts.append(judge_subclaim(subclaim_id, of_part, rule))
-    verdicts = {part.verdict for part in subverdicts}
-    confidences = [part.confidence for part in subverdicts]
-    refuted = [part.confidence for part in subverdicts if part.verdict == NOT_SUPPORTED]
-    verdict = INSUFFICIENT_EVIDENCE
-    confidence = None
-    if verdicts == {SUPPORTED}:
-        verdict = SUPPORTED
-        confidence = min(confidences)
-        if rule.documented:
-            confidence = sum(confidences) / len(confidences)
-    elif rule.documented:
-        verdict = NOT_SUPPORTED
-        confidence = DOCUMENTED_DOUBT if subverdicts else 0.0
-    elif refuted:
-        verdict = NOT_SUPPORTED
-        confidence = max(refuted)
-    return tuple(subverdicts), verdict, confidence
+        parts.append(judge_subclaim(subclaim_id, of_part, rule))
+    parts = tuple(parts)
+    confidences = [part.confidence for part in parts]
+    refuted = [part.confidence for part in parts if part.verdict == NOT_SUPPORTED]
+    holds = {part.verdict for part in parts} == {SUPPORTED}
+    if holds and rule.documented:
+        return parts, SUPPORTED, sum(confidences) / len(confidences)
+    if holds:
+        return parts, SUPPORTED, min(confidences)
+    if rule.documented:
+        return parts, NOT_SUPPORTED, DOCUMENTED_DOUBT if parts else 0.0
+    if refuted:
+        return parts, NOT_SUPPORTED, max(refuted)
+    return parts, INSUFFICIENT_EVIDENCE, None
 
 
 def support_score(evidence, rule):
-    """Weighted share of support in [0, 1] for one part, and why there is none."""
+    """Weighted share of support in [0, 1] for one part, None if nothing counts."""
     counted = rule.counted(evidence)
     if not counted:
-        return None, ONLY_NEUTRAL if evidence else NO_EVIDENCE
+        return None
     total = sum(map(rule.weight, counted))
     support = sum(rule.weight(item) for item in counted if item.stance == SUPPORTS)
     # Rounding, or 0.3 / 0.3 of three items would miss a threshold of exactly 1.
-    return round(support / total, 12), None
+    return round(support / total, 12)
 
 
 def judge_subclaim(subclaim_id, evidence, rule):
-    """Verdict on one part of a claim from its evidence."""
-    score, reason = support_score(evidence, rule)
+    score = support_score(evidence, rule)
+    verdict = INSUFFICIENT_EVIDENCE
     confidence = score
-    if score is None:
-        verdict = NOT_SUPPORTED if rule.documented else INSUFFICIENT_EVIDENCE
-        confidence = 0.0 if rule.documented else None
-    elif score >= rule.upper:
-        verdict = SUPPORTED
-    elif score > rule.lower:
-        verdict = INSUFFICIENT_EVIDENCE
-    else:
+    if score is None and rule.documented:
         verdict = NOT_SUPPORTED
-        if not rule.documented:
-            confidence = 1 - score
-    return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence), reason)
+        confidence = 0.0
+    elif score is not None and score >= rule.upper:
+        verdict = SUPPORTED
+    elif score is not None and score <= rule.lower:
+        verdict = NOT_SUPPORTED
+        confidence = score if rule.documented else 1 - score
+    return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence))
 
 
 def degree_of_support(subclaim_ids, evidence, rule):

@@ -15,7 +15,6 @@ from casebook.text import STOP_LIST, fold, sentence_texts, tokens
 
 @cache
 def yaml_table(name):
-    """One of our YAML tables: words, judge, names, parts, documented."""
     return read_yaml(Path(__file__).with_name(f"{name}.yml"))
 
 
@@ -69,7 +68,6 @@ def content(text):
 
 
 def of_kind(text, kind):
-    """Words of a text that are names, numbers or other words."""
     return [word for word in words(text) if word.kind == kind]
 
 
