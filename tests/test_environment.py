@@ -5,8 +5,6 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-import yaml
-
 from casebook.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -45,12 +43,6 @@ def test_no_text_installs_casebook_from_an_index():
         for match in unsafe.finditer(path.read_text(encoding="utf-8", errors="replace"))
     ]
     assert found == []
-
-
-def test_conda_environment_installs_the_lock():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    pip = environment["dependencies"][-1]["pip"]
-    assert pip[0] == "-r requirements.lock"
 
 
 def test_the_image_gets_all_that_the_wheel_is_built_from():

@@ -108,10 +108,9 @@ def sha256_file(path):
 
 def refuse_overwriting(output, *inputs):
     """Refuse to write where the command reads."""
-    path = Path(output).resolve() if output else None
-    if path is None or not path.exists():
+    if not output or not Path(output).exists():
         return
     for source in map(Path, filter(None, inputs)):
         # Of hard links, the user may have named any.
-        if any(file.samefile(path) for file in (source, *source.rglob("*")) if file.exists()):
+        if any(file.samefile(output) for file in (source, *source.rglob("*")) if file.exists()):
             raise InputError(f"{output}: is read by this command: write to another file")

@@ -18,7 +18,6 @@ from casebook.audits.tables import (
     count_impossible,
     possible_shares,
     read_tables,
-    reported_items,
 )
 from casebook.errors import InputError
 from casebook.paths import DATA
@@ -174,15 +173,3 @@ def test_bad_files_end_with_one_line(tmp_path, casebook):
         ("t.csv", "row,n,positives,accuracy\na,9999999,2,1\n", "between 1 and 5,000"),
     ]
     assert failing(check, rows) == []
-
-
-def test_every_row_is_an_item_with_what_decided_and_impossible_ones_come_first():
-    reported = pd.DataFrame({"table": "paper", "row": ["full", "bare", "bare"], "n": 10})
-    rows = check_tables(reported.assign(positives=5, accuracy=["0.8", "0.85", "0.9"]))
-    page = reported_items(rows)
-    fields = {item["id"]: dict(item["fields"]) for item in page["items"]}
-    assert list(fields) == ["paper: bare", "paper: full", "paper: bare (2)"] and page["asked"] == 3
-    assert fields["paper: bare"]["impossible alone"] == "accuracy"
-    assert fields["paper: bare (2)"]["accuracy"] == 0.9
-    assert page["tags"] == {"impossible": [0], "possible": [1, 2]}
-    assert page["ready"] == [["impossible", None, None]]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from casebook.errors import InputError
-from casebook.measures.ranking import list_measures, parse_measure
+from casebook.measures.ranking_measures import list_measures, parse_measure
 from casebook.paths import ROOT
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}

@@ -6,13 +6,11 @@ import pytest
 from beir_folders import json_lines
 from refusals import not_refused
 
-from casebook.data import load
 from casebook.data.claims import load_claims
 from casebook.errors import InputError
 
 S = "SUPPORTED"
 N = "NOT_SUPPORTED"
-NEI = "INSUFFICIENT"
 C = "CONFLICTING"
 
 
@@ -76,13 +74,3 @@ def test_defects_are_named(write):
     assert not_refused(lambda rows: load_claims(write("claims.jsonl", rows)), REFUSED) == []
     with pytest.raises(InputError, match="unknown format 'cfever': choose from plain"):
         load_claims("claims.jsonl", "cfever")
-
-
-@pytest.mark.data
-def test_feverous_s_and_climate_fever_have_the_published_counts(mirror, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    claims = load("feverous_s", kind="claims").claims
-    assert claims["category"].value_counts()["Numerical Reasoning"] == 103
-    evidence = load("climate_fever_claims", kind="claims").evidence
-    counts = evidence["label"].value_counts().to_dict()
-    assert counts == {NEI: 4930, S: 1943, N: 802}

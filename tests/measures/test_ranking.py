@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.measures.ranking import describe, evaluate, list_measures, random_order
+from casebook.measures.ranking import evaluate, random_order
+from casebook.measures.ranking_measures import describe, list_measures
 from casebook.trec import write_run
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}

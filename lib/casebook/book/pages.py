@@ -87,7 +87,7 @@ def data_cards(chapters):
 
 
 def _measures():
-    from casebook.measures.ranking import list_measures
+    from casebook.measures.ranking_measures import list_measures
 
     rows = [
         {

@@ -60,10 +60,10 @@ def _of_object(path):
     content = read_json(path, parse=parse_cells)
     if not isinstance(content, dict):
         return read_table(path)
-    is_nested = all(isinstance(row, dict) for row in content.values())
-    rows = []
-    for query, row in content.items() if is_nested else ():
-        rows += [(query, *pair) for pair in row.items()]
+    try:
+        rows = [(query, *pair) for query, row in content.items() for pair in row.items()]
+    except AttributeError:  # of no object
+        rows = []
     if not rows:
         raise refusal(path, "has no documents with scores: give {query: {document: score}}")
     table = pd.DataFrame(rows, range(1, len(rows) + 1), ["query", "document", "score"], object)

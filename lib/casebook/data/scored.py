@@ -79,6 +79,8 @@ def read_scores(
     if complete and len(lacking):
         problem = f"{len(lacking)} of {len(scored)} units lack a score of some system"
         raise refusal(path, f"{problem}, such as {short(lacking[0])}: give it, or leave them out")
+    about = {"unit": "units", "cluster": "clusters"} | about
+    reading.notes.append(f"{len(scored)} {about['unit']}; systems {listed(scored)}")
     clusters = None
     if "cluster" in reading:
         reading.texts("cluster")
@@ -87,15 +89,12 @@ def read_scores(
             problem = f"unit {short(clusters['unit'][row])} is in another cluster in a row above"
             reading.refuse(row, problem)
         clusters = clusters.set_index("unit")["cluster"].loc[scored.index]
-    known = {"unit": "units", "cluster": "clusters"} | about
-    if clusters is None:
-        known["cluster"] = None
-    known["measure"] = measure or reading.columns.get("score", "score")
-    known["dataset"] = reading.path.name.split(".")[0]
-    reading.notes.append(f"{len(scored)} {known['unit']}; systems {listed(scored)}")
-    if clusters is not None:
-        reading.notes.append(f"{clusters.nunique()} {known['cluster']}")
-    return Scores(scored, clusters=clusters, **known), reading
+        reading.notes.append(f"{clusters.nunique()} {about['cluster']}")
+    else:
+        about["cluster"] = None
+    about["measure"] = measure or reading.columns.get("score", "score")
+    about["dataset"] = reading.path.name.split(".")[0]
+    return Scores(scored, clusters=clusters, **about), reading
 
 
 def gate_scores(scores, against, margin=None, common=False):

@@ -11,30 +11,23 @@ measure: all that a measure is told of a run are the ranks of the judged documen
 import os
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
+from casebook.measures.ranking_measures import parse_measure
 from casebook.stats.samples import check_choice
 from casebook.trec import Rows, ranked, read_rows
-
-__all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
 # Ids of the queries that were judged, retrieved and counted, or are not in order.
 Accounting = namedtuple("Accounting", "judged retrieved evaluated missing extra empty no_relevant")
 
 
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(namedtuple("Evaluation", "table accounting")):
     """Values of measures for every query of one run."""
-
-    table: pd.DataFrame
-    accounting: Accounting
 
     @property
     def per_query(self):
