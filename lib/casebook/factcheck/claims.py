@@ -2,6 +2,7 @@
 
 import re
 from collections import namedtuple
+from pathlib import Path
 
 import pandas as pd
 
@@ -69,6 +70,7 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
 
     With documents, each quote of ``evidence`` is looked up in its own.
     """
+    path = Path(path)
     if suffix_of(path) == ".txt":
         lines = {number: line for number, line in read_lines(path) if line.strip()}
         if not lines:
