@@ -1,7 +1,7 @@
 """Evaluation of a ranking against relevance judgements, query by query.
 
-The measures stand in `casebook.measures.ranking_measures`; `list_measures` lists them and
-`describe` explains one. All of them see the same ranking: score descending, ties by document
+The measures stand in `casebook.measures.ranking_measures`, where `INFO` explains them. All of them
+see the same ranking: score descending, ties by document
 id descending in byte order, which is trec_eval's rule.
 
 Of the hundreds of documents retrieved for a query only the few judged ones can change a
@@ -58,7 +58,7 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missin
         Scores: query id to document id to finite score; or a frame with columns
         ``query_id``, ``doc_id`` and ``score``; or a TREC file.
     measures : sequence of str or str
-        Names, see `list_measures`.
+        Names, such as nDCG@10; see ``casebook.measures.ranking_measures.INFO``.
     judged_only : bool
         Remove unjudged documents from the run first.
     missing : {"zero", "skip"}
