@@ -38,13 +38,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def smoke_run():
-    """Give the folder of the small run, which is made before the tests."""
     return SMOKE_RUN
 
 
 @pytest.fixture(scope="session")
 def mirror():
-    """Give the reference data folder, or skip with the reason."""
     if not MIRROR.is_dir():
         pytest.skip(f"reference data absent: set CASEBOOK_DATA_MIRROR (tried {MIRROR})")
     return MIRROR
@@ -70,7 +68,6 @@ def require():
 
 @pytest.fixture(scope="session")
 def example_rows():
-    """Give the reconstructed ratings of the documented example, one row per vote."""
     import pandas as pd
 
     from casebook.raters.documented import EXAMPLE
@@ -80,7 +77,6 @@ def example_rows():
 
 @pytest.fixture(scope="session")
 def example(example_rows):
-    """Give the votes of the documented example: 50 items, 4 raters, 1 for RAG."""
     votes = example_rows.assign(
         vote=example_rows["preference"].map({"RAG": 1.0, "BASE": -1.0, "Tie": 0.0})
     )
@@ -89,7 +85,6 @@ def example(example_rows):
 
 @pytest.fixture
 def casebook(capsys):
-    """Give a function that runs a command: exit code, output and error output."""
     from casebook.cli import main
 
     def run(*arguments):
@@ -143,14 +138,12 @@ def chapter(tmp_path, monkeypatch):
 
 @pytest.fixture
 def headlines(tmp_path):
-    """Give a function that reads the headlines of the chapter that ran."""
     path = tmp_path / "results" / "mine" / "headlines" / "mine.json"
     return lambda: json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")
 def copy_project():
-    """Give a function that copies what a run and a build need into a folder."""
     from casebook.paths import ROOT
 
     def copy(folder):
@@ -165,7 +158,6 @@ def copy_project():
 
 @pytest.fixture
 def notebook_project(tmp_path, monkeypatch):
-    """Give a function that makes a project of one notebook, ``01_made.ipynb``, and works there."""
     import nbformat
 
     from casebook import paths
@@ -209,11 +201,9 @@ def endpoint(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def make_classifier():
-    """Give the function that writes a random classifier to a folder."""
     return classifier
 
 
 @pytest.fixture
 def fresh_answers(tmp_path, monkeypatch):
-    """Keep answers of models in a folder of the test's own."""
     monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))

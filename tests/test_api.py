@@ -45,11 +45,6 @@ def test_an_unknown_name_is_an_attribute_error():
         casebook.nonsense  # noqa: B018
 
 
-def test_a_fact_checker_takes_documents_as_they_are():
-    checker = casebook.FactChecker([{"doc_id": "a", "text": "Money is limited to 500."}])
-    assert checker.check("Money is limited to 750.").verdict == "NOT_SUPPORTED"
-
-
 def test_runs_are_fused_by_rank():
     runs = [{"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 9.0, "c": 0.5}, "q2": {"c": 1.0}}]
     fused = casebook.reciprocal_rank_fusion(runs, k=60)

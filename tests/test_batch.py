@@ -133,7 +133,6 @@ def test_needs_order_the_cells():
 
 
 def add_reader(project):
-    """Add a notebook that counts the cells of its run that it finds complete."""
     code = nbformat.v4.new_code_cell
     parameters = code('run = "a"\ncell = "b"', metadata={"tags": ["parameters"]})
     count = code(
@@ -199,7 +198,6 @@ _ = Path(os.environ['CASEBOOK_ROOT'], 'settings').write_text(values)
 
 
 def with_models(monkeypatch, **values):
-    """Set the variables of the device, the precision and the batch size, or none."""
     for name in ("DEVICE", "PRECISION", "BATCH_SIZE"):
         monkeypatch.delenv(f"CASEBOOK_{name}", raising=False)
     for name, value in values.items():

@@ -30,7 +30,6 @@ def project(notebook_project):
 
 
 def command(project, *cells, run="mine"):
-    """Write the grid and give the command that runs it."""
     rows = [
         {"name": name, "notebook": "01_made.ipynb", "parameters": parameters}
         | {"tags": ["default"]}

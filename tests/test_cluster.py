@@ -88,7 +88,6 @@ class Dask:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """Give one scheduler to all tests that do not end it."""
     cluster = Dask(tmp_path_factory.mktemp("dask"), **ONE_DEATH)
     yield cluster
     cluster.close()
@@ -96,7 +95,6 @@ def shared(tmp_path_factory):
 
 @pytest.fixture
 def dask(project, shared):
-    """Give the scheduler, without workers; a test's own end with it."""
     yield shared
     shared.close(first=1)
 

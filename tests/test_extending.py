@@ -14,7 +14,7 @@ from refusals import not_refused
 from casebook import evaluate, load, load_encoder, run_ablation
 from casebook.batch.grid import Cell
 from casebook.batch.plan import inputs_of
-from casebook.measures.ranking import parse_measure
+from casebook.measures.ranking_measures import parse_measure
 from casebook.paths import NOTEBOOKS, ROOT
 from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.pipeline import HybridRetriever

@@ -27,7 +27,6 @@ def server():
 
 
 def started(folder):
-    """Start a kernel; gives its process."""
     manager = kernel.manager_class(folder, {})()
     asyncio.run(manager.start_kernel())
     return manager.provisioner.process

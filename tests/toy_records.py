@@ -6,7 +6,6 @@ from casebook.runs.record import EVIDENCE_FOLDERS, SEAL, digest, file_hashes
 
 
 def rewrite_record(path, **changes):
-    """Write a record again with other content, sealed anew as its own program would."""
     record = json.loads(path.read_text())
     content = {name: value for name, value in (record | changes).items() if name != SEAL}
     path.write_text(json.dumps(content | {SEAL: digest(content)}))

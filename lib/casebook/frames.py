@@ -264,12 +264,6 @@ def _reasons(rows):
     return pd.Series([row["reason"] for row in rows], dtype=object)
 
 
-def single_contrasts(scores, pairs, clusters=None, **options):
-    """Contrasts of which each is a family of its own; options are those of `contrasts`."""
-    tables = [contrasts(scores, [pair], clusters, **options) for pair in pairs]
-    return pd.concat(tables, ignore_index=True)
-
-
 def count_units(scores, pairs):
     """Count the units on which the first system of each pair is better, equal and worse."""
     signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]

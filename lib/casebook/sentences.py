@@ -45,10 +45,8 @@ def units(row):
 
 
 def _because(row):
-    reason = row.get("reason")
-    if not isinstance(reason, str):
-        return "because nothing was compared"
-    return f"because {reason_text(reason)}"
+    is_known = isinstance(row.get("reason"), str)
+    return f"because {reason_text(row['reason']) if is_known else 'nothing was compared'}"
 
 
 def _level(row, value):

@@ -139,12 +139,6 @@ def test_requests_at_a_time_leave_the_same_log_in_the_same_order(kitchen):
     assert logs[0] == logs[1]
 
 
-def test_temperature_and_seed_are_those_of_the_user(kitchen):
-    with chatting("Vier.") as (url, asked):
-        assert len(ask(kitchen, url, temperature=0.7, seed=3)) == 6
-    assert (asked[0]["temperature"], asked[0]["seed"]) == (0.7, 3)
-
-
 THOUGHTS = [
     ("<think>Whites?\nFour.</think>\n\nFour egg whites.", "Four egg whites.", "Whites?\nFour."),
     ("Whites?</think>Four egg whites.", "Four egg whites.", "Whites?"),

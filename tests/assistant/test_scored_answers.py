@@ -146,11 +146,11 @@ def test_support_is_the_mean_over_sentences_of_the_largest_entailment(
 def test_an_endpoint_judges_a_sentence_in_one_question(
     tmp_path, endpoint, monkeypatch, fresh_answers
 ):
-    url, asked = endpoint('{"verdict": "neutral", "probability": 0.6}')
+    url, asked = endpoint('{"verdict": "supports", "probability": 0.6}')
     monkeypatch.setenv("CASEBOOK_LLM_URL", url)
     log = write_log(tmp_path / "a.jsonl", lambda *_: {})
     judged = score_answers(log, foreign=1, judge=AnswerJudge("endpoint:m"))
-    assert judged["support"].tolist() == pytest.approx([0.2] * len(FACTS))
+    assert judged["support"].tolist() == pytest.approx([0.6] * len(FACTS))
     assert len(asked) == 2 * len(FACTS)
 
 

@@ -38,5 +38,5 @@ def rows():
         yield limit_row(f"forms read and unblinded, {SIZE}", read, 20, note)
     analyse(example_votes(), n_resamples=100)  # imports
     seconds = own_seconds(lambda: analyse(example_votes()), 1)
-    note = "10,000 resamples, all sign patterns"
+    note = "10,000 resamples and sign patterns"
     yield limit_row("whole analysis, 50 items x 4 raters", seconds, 10, note)

@@ -149,9 +149,9 @@ def write_grid(root, variants):
     (root / "notebooks").mkdir()
     (root / "data" / "cards").mkdir(parents=True)
     nbformat.write(light, root / "notebooks" / "01_light.ipynb")
-    row = {"name": "light", "notebook": "01_light.ipynb", "tags": ["default"]}
-    row["vary"] = {"product": {"n": list(range(variants))}}
-    (root / "grid.yml").write_text(json.dumps([row]))
+    row = {"notebook": "01_light.ipynb", "tags": ["default"]}
+    rows = [row | {"name": f"light-{n}", "parameters": {"n": n}} for n in range(variants)]
+    (root / "grid.yml").write_text(json.dumps(rows))
 
 
 STEPS = {"encode": encode, "search": search}

@@ -1,6 +1,5 @@
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from casebook.book.chapters import answer_first
 from casebook.paths import NOTEBOOKS
@@ -14,24 +13,9 @@ SHOWN_AS_THEY_ARE = (  # which answer no question about a system
 )
 
 
-def notebook(*sources):
-    cells = [new_markdown_cell(s) if s.startswith("#") else new_code_cell(s) for s in sources]
-    return new_notebook(cells=cells)
-
-
 def order(book):
     answer_first(book)
     return [cell.source for cell in book.cells if cell.id != "reading-order"]
-
-
-def test_the_answer_follows_the_question_and_settings_come_last():
-    head = ["# Title", "import", "## Settings", "run = 1", "## Data", "load()"]
-    tail = ["## Answer", "answer()", "## More", "more()"]
-    leads = ["## Settings", "import", "run = 1", "## Data", "load()"]
-    book = notebook(*head, *tail)
-    assert order(book) == ["# Title", *tail, *leads]
-    settings = [cell.source for cell in book.cells].index("## Settings")
-    assert "runs the sections below first" in book.cells[settings + 1].source
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=str)

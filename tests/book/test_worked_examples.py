@@ -7,14 +7,14 @@ import re
 import pytest
 
 from casebook.errors import InputError
-from casebook.measures.ranking import list_measures, parse_measure
+from casebook.measures.ranking_measures import INFO, parse_measure
 from casebook.paths import ROOT
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
 PAGES |= {"run_registry": ROOT / "docs" / "run_registry.md", "measures": ROOT / "book" / "words.md"}
 # What the examples of a page must call or name: every measure of ranking, and what documents state.
 REQUIRED = {
-    "measures": [info.name for info in list_measures()],
+    "measures": [info.name for info in INFO.values()],
     "retrieval_ablation": "reciprocal_rank_fusion maximal_marginal_relevance",
     "counterfactual_sensitivity": "mean_displacement normalised_footrule",
     "explanation_quality": "faithfulness documented_faithfulness",

@@ -13,7 +13,7 @@ PAGES = [
     ),
     *(
         f"generated/items.html?{cell}#of={cell}-smoke"  # each is loaded anew
-        for cell in ("factcheck_confusion", "counterfactual_sensitivity")
+        for cell in ("factcheck_confusion", "retrieval_ablation")
     ),
     *(
         f"run/notebooks/{cell}-smoke.html"

@@ -1,6 +1,5 @@
 """Figures and tables as a page of the book shows them: light, dark, desktop, phone and print."""
 
-import csv
 import re
 
 import matplotlib as mpl
@@ -143,36 +142,7 @@ def test_marks_are_as_large_as_a_finger_and_say_what_they_are_where_nothing_hove
 ):
     tab.open(page_of_figures)
     gain, _, scores = tab.page.locator("figure.drawn").all()
-    assert scores.locator(".wide svg").get_attribute("aria-label") == "Sets"
+    assert scores.locator(".wide svg").get_attribute("aria-label") == "Excess."
     assert min(tab.page.evaluate(SIZES_OF_MARKS)) >= 14
     gain.locator("rect").last.dispatch_event("pointerdown")
     assert gain.locator("output").text_content().startswith("Random order of the same documents")
-
-
-def test_further_columns_are_reached_by_keyboard_and_what_is_shown_is_downloaded(
-    page_of_figures, tab
-):
-    tab.open(page_of_figures)
-    table = tab.page.locator("table.data-table")
-    assert table.count() == 1  # nothing is shown of the empty one
-    assert table.locator("caption").inner_text() == "Systems (in all rows split: test)"
-    heads = table.locator("th:visible")
-    assert heads.count() == 7
-
-    def downloaded():
-        with tab.page.expect_download() as download:
-            tab.page.get_by_role("button", name="Download CSV").click()
-        return list(csv.reader(download.value.path().read_text(encoding="utf-8").splitlines()))
-
-    rows = downloaded()
-    assert (
-        rows[0][:5] == ["system", "nDCG@10", "nDCG@10 low", "nDCG@10 high", "n"]
-        and len(rows[0]) == 9
-    )
-    assert rows[1][:5] == ["a", "0.500", "0.400", "0.600", "1198"]
-    assert rows[2][2:5] == ["-0.200", "0.300", ""]
-    toggle = tab.page.get_by_role("button", name="All 11 columns")
-    toggle.focus()
-    tab.page.keyboard.press("Enter")
-    assert toggle.get_attribute("aria-pressed") == "true"
-    assert heads.count() == 11 and len(downloaded()[0]) == 13

@@ -45,12 +45,6 @@ def test_every_page_opens_from_disk_on_a_phone_and_prints(site, tab):
     assert {name: found for name, found in problems.items() if found} == {}
 
 
-def test_formulas_are_set(site, tab):
-    tab.open((site / "methods/retrieval_ablation.html").as_uri())
-    formula = tab.page.locator("math").first
-    assert formula.bounding_box()["width"] > 5 and tab.page.locator("math mi").count()
-
-
 def test_tables_sort_by_keyboard_and_download(site, tab):
     tab.open((site / "data_cards.html").as_uri())
     table = tab.page.locator("table.data-table").first

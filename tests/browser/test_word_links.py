@@ -33,16 +33,3 @@ def test_the_first_mention_in_a_section_leads_to_the_list(tab, chapter):
     pairs = [(link["section"], link["place"]) for link in links]
     assert len(pairs) == len({*pairs}) and len(pairs) > len({place for _, place in pairs})
     assert tab.problems == []
-
-
-def test_the_sentence_shows_on_focus_and_the_link_leads_to_its_word(tab, chapter):
-    tab.open(chapter)
-    word = tab.page.locator("a.word", has_text="nDCG@10").first
-    bar = "(link) => getComputedStyle(link, '::after').content"
-    assert word.evaluate(bar) == "none"
-    tab.page.keyboard.press("Tab")  # so that focus is one of the keyboard
-    word.focus()
-    assert word.evaluate(bar).strip('"') == SENTENCES["ndcg"]
-    word.press("Enter")
-    tab.page.wait_for_url("**/words.html#ndcg")
-    assert SENTENCES["ndcg"] in tab.page.locator("section#ndcg").inner_text()

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate, parse_measure
+from casebook.measures.ranking import evaluate
+from casebook.measures.ranking_measures import parse_measure
 
 pytestmark = pytest.mark.data
 

@@ -18,7 +18,6 @@ from casebook.raters.analysis import analyse
 from casebook.raters.documented import (
     AGGREGATE,
     AGREEMENT,
-    DEALT,
     MEAN_RATINGS,
     PER_RATER,
     documented_analysis,
@@ -88,19 +87,6 @@ def test_without_any_source_the_reconstruction_stands_in(tmp_path, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
     assert votes_of(KEY)[1] == votes_of(None)[1] == "reconstruction"
-
-
-@pytest.mark.data
-def test_what_was_dealt_at_random_has_no_p_and_no_interval():
-    """Only what the published tallies and patterns fix is left of the reconstruction."""
-    tables = analyse(example_votes(), n_resamples=200, permutations=19).tables
-    published = published_tables(tables)
-    gone = {"cohen_kappa", "position", "rating_tests", "rating_agreement", "length"}
-    assert gone < tables.keys() and not gone & published.keys()
-    agreement = published["agreement"].set_index("coefficient")
-    assert agreement["new_panel_low"].isna().all()
-    assert set(agreement["reason"]) == {DEALT}
-    assert agreement.loc["fleiss_kappa", "estimate"] == pytest.approx(0.13, abs=5e-4)
 
 
 def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_vote(

@@ -16,7 +16,6 @@ SETTINGS = ("ROOT", "TENANT", "RESULTS_DOMAIN", "DATA_ROOT")
 
 @pytest.fixture(autouse=True)
 def results(tmp_path, monkeypatch):
-    """Give an empty results folder and no tenant."""
     for name in SETTINGS:
         monkeypatch.delenv(f"CASEBOOK_{name}", raising=False)
         monkeypatch.delenv(f"EMBEDDINGSHIFT_{name}", raising=False)
@@ -27,7 +26,6 @@ def results(tmp_path, monkeypatch):
 
 
 def make_record(run_id, metrics, minutes=0, workflow="PosNeg", **fields):
-    """Make a record that ended some minutes after a fixed moment."""
     moment = MOMENT + datetime.timedelta(minutes=minutes)
     return RunRecord.model_construct(
         run_id=run_id,
@@ -41,7 +39,6 @@ def make_record(run_id, metrics, minutes=0, workflow="PosNeg", **fields):
 
 
 def per_query(ranks):
-    """Make the rows of a run from the ranks of its relevant documents."""
     ranks = np.asarray(ranks)
     ndcg = np.where(ranks <= 3, 1 / np.log2(ranks + 1), 0.0)
     return pd.DataFrame(
@@ -64,7 +61,6 @@ class Registry:
         self.layout = locate(**scope)
 
     def add(self, run_id, score=None, ranks=None, **options):
-        """Add a run with a score, or with the rows that give one."""
         metrics = {} if score is None else {"ndcg@3": score}
         rows = None if ranks is None else per_query(ranks)
         if rows is not None:
@@ -73,29 +69,24 @@ class Registry:
         return record_run(self.layout, make_record(run_id, metrics, **options), rows)
 
     def read(self):
-        """Read everything."""
         return discover(self.layout)
 
 
 @pytest.fixture
 def registry_of():
-    """Give a function from domain, tenant or root to a registry."""
     return Registry
 
 
 @pytest.fixture
 def registry():
-    """Give the registry of the default domain."""
     return Registry(domain="insurance")
 
 
 @pytest.fixture
 def rows_of():
-    """Give a function from ranks to the rows of a run."""
     return per_query
 
 
 @pytest.fixture
 def record_of():
-    """Give a function from id and metrics to a record."""
     return make_record

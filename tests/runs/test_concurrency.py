@@ -27,7 +27,6 @@ def write(layout, name, score):
 
 
 def check_readable(layout):
-    """Read all that others may be writing; any half file raises or is listed."""
     listing = discover(layout)
     assert not listing.unreadable, listing.unreadable
     entries = read_promotions(layout.root)

@@ -25,12 +25,10 @@ WHY = "test"
 
 @pytest.fixture
 def two(registry):
-    """Give the folders of two runs, the second of which is better."""
     return registry.add("old", ranks=WEAK), registry.add("new", ranks=STRONG, minutes=1)
 
 
 def permuted(path):
-    """Give every question the row of another one: the mean stays."""
     rows = json.loads(path.read_text())
     names = [row["QueryId"] for row in rows]
     for row, name in zip(rows, names[1:] + names[:1], strict=True):
@@ -91,7 +89,6 @@ def test_an_output_outside_of_the_run_is_not_read(registry, two, tmp_path):
 
 @pytest.fixture
 def report(tmp_path, monkeypatch, results, smoke_run):
-    """Give a copy of the small report."""
     shutil.copytree(smoke_run, results / "mine")
     return results / "mine"
 

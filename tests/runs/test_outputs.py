@@ -17,7 +17,6 @@ def results(tmp_path, monkeypatch):
 
 
 def finished(results, cell):
-    """Give a cell the record that says that it ran to its end."""
     path = results / "mine" / "runs" / cell / "run.json"
     path.parent.mkdir(parents=True)
     path.write_text("{}")

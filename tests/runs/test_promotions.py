@@ -32,7 +32,6 @@ def promote_all(registry, *names, metric="ndcg@3"):
 
 @pytest.fixture
 def three(registry):
-    """Give a registry with three runs of growing score."""
     for name, score in (("low", 0.3), ("mid", 0.5), ("high", 0.7)):
         registry.add(name, score)
     return registry

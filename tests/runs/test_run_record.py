@@ -50,7 +50,6 @@ def test_written_under_the_documented_keys_and_read_back(tmp_path):
 
 
 def held(metrics):
-    """Give the metrics as a record reads them."""
     fields = {"runid": "r", "workflow": "w", "startedatutc": "2026-01-02T03:04:05Z"}
     return RunRecord.model_validate(fields | {"metrics": metrics}).metrics
 

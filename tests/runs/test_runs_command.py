@@ -24,7 +24,6 @@ EACH = (
 
 @pytest.fixture
 def add(registry):
-    """Give a function that records a run of some ranks."""
     return lambda run_id, ranks, **labels: registry.add(run_id, ranks=ranks, labels=labels)
 
 

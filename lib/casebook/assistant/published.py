@@ -49,11 +49,12 @@ def _published_answers(folder):
     passages = documents["citation"] + ": " + documents["text"]
     logs = []
     for system, run in ASSISTANT_WORDS["published"].items():
-        columns = ASSISTANT_WORDS["columns"]
+        columns = dict(ASSISTANT_WORDS["columns"])
+        if system.endswith("no RAG"):
+            columns["contexts"] = "-"  # without retrieval there is no list
         log = read_log(folder / run / "detailed_results.jsonl", columns=columns)
-        contexts = log["contexts"].map(lambda ids: passages.reindex(ids).dropna().tolist())
-        # Without retrieval there is no list.
-        log["contexts"] = None if system.endswith("no RAG") else contexts
+        texts = log["contexts"].map(passages.reindex, na_action="ignore")
+        log["contexts"] = texts.map(lambda of_row: of_row.dropna().tolist(), na_action="ignore")
         logs.append(log.assign(system=system))
     log = pd.concat(logs, ignore_index=True)
     log["group"] = "section " + log["group"].str.extract(r"(\d+[A-Z]*)")[0].fillna("none")

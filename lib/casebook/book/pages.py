@@ -87,7 +87,7 @@ def data_cards(chapters):
 
 
 def _measures():
-    from casebook.measures.ranking import list_measures
+    from casebook.measures.ranking_measures import INFO
 
     rows = [
         {
@@ -96,7 +96,7 @@ def _measures():
             "Source": row.source,
             "Original definition": row.parity_note,
         }
-        for row in list_measures()
+        for row in INFO.values()
     ]
     return to_html(pd.DataFrame(rows), "Ranking measures")
 

@@ -32,10 +32,9 @@ def run(
 ):
     layout, trained, setup = _trained(dataset, latest, training, domain, tenant)
     report = shift.artifacts.run_shift(setup, trained, layout, scale=scale)
-    lines = [report["note"]] if report["note"] else []
+    lines = [*lines_of({"note": report["note"]})]
     for measure, numbers in report["measures"].items():
-        cells = [f"{name} {shift.artifacts.text_of(number)}" for name, number in numbers.items()]
-        lines.append(f"{measure:8} {'  '.join(cells)}  n={numbers['delta']['n']}")
+        lines += lines_of({measure: _texts(numbers), "n": numbers["delta"]["n"]})
     show(report, as_json, *lines, report["folder"], *report["runs"])
 
 
@@ -50,12 +49,11 @@ def evaluate(
     as_json,
     **options,
 ):
-    trained = _trained(dataset, latest, training, domain, tenant)
-    layout, training, setup = trained
+    layout, trained, setup = _trained(dataset, latest, training, domain, tenant)
     options["mode"] = "shared" if shared_references else "per-query"
-    report = shift.artifacts.run_evaluators(setup, training, layout, **options)
-    lines = [f"{key} = {mean:.4f}" for key, mean in report["metrics"].items()]
-    lines += [f"means over n = {report['n']} test questions", report["note"] or ""]
+    report = shift.artifacts.run_evaluators(setup, trained, layout, **options)
+    lines = [*lines_of(report["metrics"]), f"means over n = {report['n']} test questions"]
+    lines += lines_of({"note": report["note"]})
     show(report, as_json, *lines, *report["notes"], report["folder"])
     if report["verdict"]:
         runs.decide.settle(report["verdict"], "; ".join(report["notes"]))
@@ -67,13 +65,15 @@ def compare(segments, measure, seed, as_json):
     for path in (parts.baseline, parts.shifted):
         runs.registry.check_tenant(path, runs.registry.current_tenant())
     comparison = shift.segments.compare_segments(parts, measure, seed=seed)
-    lines = [f"{name}: {count}" for name, count in comparison["counts"].items()]
+    lines = [*lines_of(comparison["counts"])]
     for part in ("kpi", "delta"):
-        for system, measures in comparison[part].items():
-            for name, number in measures.items():
-                text = shift.artifacts.text_of(number)
-                lines.append(f"{part:6} {system:10} {name:7} {text}")
+        for system, numbers in comparison[part].items():
+            lines += lines_of({f"{part} {system}": _texts(numbers)})
     show(comparison, as_json, *lines)
+
+
+def _texts(numbers):
+    return {name: shift.artifacts.text_of(number) for name, number in numbers.items()}
 
 
 def _layout(dataset, domain, tenant):

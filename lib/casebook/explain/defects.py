@@ -239,8 +239,7 @@ def noticed(shares):
 
 def by_rule(rows):
     # Rows under the keys of ``numbers.json``: rule, and what is measured of which defect.
-    is_share = ~rows["system"].isin(FAITHFULNESS)
-    of = is_share.map({True: "share", False: "faithfulness"})
+    of = rows["system"].isin(FAITHFULNESS).map({True: "faithfulness", False: "share"})
     defects = rows["part"].map({name: defect for defect, name in DEFECTS.items()})
     rules = {name: name.removesuffix(" faithfulness") for name in FAITHFULNESS}
     measures = rows["measure"].replace(LOWER, "drops")

@@ -158,7 +158,7 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
         if bool(contexts[row]) == bool(named[row]):
             reading.refuse(row, "name one of 'source', 'sources' (ids) or 'contexts' (texts)")
         parts = contexts[row] or list(dict.fromkeys(named[row]))
-        for name in set(named[row]) - sources.keys():
+        for name in set(named[row] or ()) - sources.keys():
             place = folder or "no folder of sources was named, which"
             reading.refuse(row, f"source {name!r}: {place} has no such document with text")
         source_of[key] = "\0".join(parts)

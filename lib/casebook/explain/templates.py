@@ -116,7 +116,11 @@ class Explainer:
 def explain_result(sheet, passage, weights, domain=SHIPPED_DOMAIN):
     """What a fact sheet and a passage have in common, in at most two sentences."""
     positions = positions_of(passage.text, domain)
-    shared = {key: fact for key, fact in facts_by_key(sheet).items() if key in positions}
+    shared = {}  # facts in words, those of one's own types with these
+    for fact in facts.facts_of(sheet):
+        if fact.key in positions:
+            is_own = fact.field.startswith("further_facts")
+            shared[fact.key] = f"{fact.type} {fact.text}" if is_own else fact.text
     sentences = []
     for kind, template in SENTENCES["common"].items():
         keys = [key for key in shared if SENTENCES["kinds"].get(key[0], "further") == kind]
@@ -147,15 +151,6 @@ def positions_of(text, domain=SHIPPED_DOMAIN):
         return {}
     extraction = extract_sheet(text, domain=domain)
     return {found.key: (found.start, found.end) for found in extraction.spans}
-
-
-def facts_by_key(sheet):
-    # The facts of a sheet in words, by key; those of one's own types with these.
-    texts = {}
-    for fact in facts.facts_of(sheet):
-        is_own = fact.field.startswith("further_facts")
-        texts[fact.key] = f"{fact.type} {fact.text}" if is_own else fact.text
-    return texts
 
 
 # --- terms

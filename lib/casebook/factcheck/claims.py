@@ -1,6 +1,8 @@
 """Claims of any origin, and what decides them."""
 
+import re
 from collections import namedtuple
+from pathlib import Path
 
 import pandas as pd
 
@@ -68,10 +70,13 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
 
     With documents, each quote of ``evidence`` is looked up in its own.
     """
+    path = Path(path)
     if suffix_of(path) == ".txt":
         lines = {number: line for number, line in read_lines(path) if line.strip()}
         if not lines:
             raise refusal(path, "holds no claims")
+        if "claim" in re.split("[,;\t]", next(iter(lines.values()))):
+            raise refusal(path, "has a column claim: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
     else:

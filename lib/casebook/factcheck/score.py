@@ -147,23 +147,28 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
             raise InputError(f"{name}: {problem}; keep one row of each")
     rows = gold.drop_duplicates("id").rename(columns={"label": "gold"})
     answers = predicted.drop_duplicates("id").rename(columns={"label": "predicted"})
+    known = pd.Index(rows["id"])
+    given = pd.Index(answers["id"])
     ids = {
-        "missing": rows["id"][~rows["id"].isin(answers["id"])],
-        "extra": answers["id"][~answers["id"].isin(rows["id"])],
-        "doubled_gold": gold["id"][gold["id"].duplicated()],
-        "doubled_predictions": predicted["id"][predicted["id"].duplicated()],
+        "missing": known.difference(given, sort=False).tolist(),
+        "extra": given.difference(known, sort=False).tolist(),
+        "doubled_gold": _repeated(gold["id"]),
+        "doubled_predictions": _repeated(predicted["id"]),
     }
-    ids = {name: found.unique().tolist() for name, found in ids.items()}
     account = {"gold": len(gold), "predictions": len(predicted)}
     account |= {name: len(found) for name, found in ids.items()}
     account["matched"] = len(rows) - account["missing"]
     if not account["matched"]:
-        first = f"{rows['id'].iloc[0]!r} and {answers['id'].iloc[0]!r}"
+        first = f"{known[0]!r} and {given[0]!r}"
         problem = f"{names[0]} and {names[1]} have no id in common (first: {first})"
         raise InputError(f"{problem}: nothing to score")
     account["listed"] = {name: found[:MOST_LISTED_IDS] for name, found in ids.items()}
     answers = answers[["id", "predicted"]].astype({"predicted": object})
     return rows.merge(answers, how="left", on="id"), account
+
+
+def _repeated(ids):
+    return ids[ids.duplicated()].unique().tolist()
 
 
 def score_joined(

@@ -1,7 +1,7 @@
 """Evaluation of a ranking against relevance judgements, query by query.
 
-The measures stand in `casebook.measures.ranking_measures`; `list_measures` lists them and
-`describe` explains one. All of them see the same ranking: score descending, ties by document
+The measures stand in `casebook.measures.ranking_measures`, where `INFO` explains them. All of them
+see the same ranking: score descending, ties by document
 id descending in byte order, which is trec_eval's rule.
 
 Of the hundreds of documents retrieved for a query only the few judged ones can change a
@@ -11,30 +11,23 @@ measure: all that a measure is told of a run are the ranks of the judged documen
 import os
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
+from casebook.measures.ranking_measures import parse_measure
 from casebook.stats.samples import check_choice
 from casebook.trec import Rows, ranked, read_rows
-
-__all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
 # Ids of the queries that were judged, retrieved and counted, or are not in order.
 Accounting = namedtuple("Accounting", "judged retrieved evaluated missing extra empty no_relevant")
 
 
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(namedtuple("Evaluation", "table accounting")):
     """Values of measures for every query of one run."""
-
-    table: pd.DataFrame
-    accounting: Accounting
 
     @property
     def per_query(self):
@@ -65,7 +58,7 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missin
         Scores: query id to document id to finite score; or a frame with columns
         ``query_id``, ``doc_id`` and ``score``; or a TREC file.
     measures : sequence of str or str
-        Names, see `list_measures`.
+        Names, such as nDCG@10; see ``casebook.measures.ranking_measures.INFO``.
     judged_only : bool
         Remove unjudged documents from the run first.
     missing : {"zero", "skip"}

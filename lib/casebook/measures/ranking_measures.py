@@ -200,16 +200,6 @@ class Measure(_Measure):
         return self.formula.at_random(ranked, self.cutoff, self.rel)
 
 
-def list_measures():
-    """`MeasureInfo` of every measure."""
-    return list(INFO.values())
-
-
-def describe(name):
-    """`MeasureInfo` of a measure: definition, source, and how it differs elsewhere."""
-    return parse_measure(name).info
-
-
 def parse_measure(name):
     """The measure of a name."""
     if is_plugin(name) and not name.startswith(ORIGINAL):

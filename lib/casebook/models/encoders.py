@@ -91,9 +91,8 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
     if is_plugin(name):
         return PluggedEncoder(str(name))
     encoder = SentenceEncoder(name, settings)
-    if cache is False:
-        return encoder
-    return CachedEncoder(encoder, EmbeddingCache() if cache is True else cache)
+    cache = EmbeddingCache() if cache is True else cache
+    return CachedEncoder(encoder, cache) if cache else encoder
 
 
 class LocalModel:

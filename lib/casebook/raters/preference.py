@@ -146,7 +146,7 @@ def win_rates(votes, **options):
         lines = preference_lines(votes[[rater]], **options)
         tables.append(lines.head(1).assign(who=str(rater)))
         counts.append(count_votes(votes[rater]))
-    tests = [exact_sign_test(row["wins"], row["losses"]).pvalue for row in counts]
+    tests = [exact_sign_test(row["wins"], row["losses"]) for row in counts]
     tables.append(preference_lines(votes, **options))
     counts += 2 * [count_votes(votes)]
     table = pd.concat(tables, ignore_index=True).join(pd.DataFrame(counts))
@@ -163,6 +163,6 @@ def position_effect(votes, on_the_left):
     n_left = int((votes == np.where(is_left, 1, -1)).sum())
     n = int((np.abs(votes) == 1).sum())
     table = coefficients({"left answer chosen": wilson(n_left, n)}, control=0.5)
-    table["p"] = pd.Series([exact_sign_test(n_left, n - n_left).pvalue], dtype=float)
+    table["p"] = pd.Series([exact_sign_test(n_left, n - n_left)], dtype=float)
     columns = ["what", "value", "low", "high", "p", "n", "reason"]
     return table.rename(columns={"system": "what"})[columns]

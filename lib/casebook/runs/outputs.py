@@ -116,17 +116,15 @@ class RunOutputs:
             self.table(LEADERBOARD_TIMES, table, timed=True)
         return write_text(self._json("leaderboard"), items_json(_rounded(content)))
 
-    def item_page(self, cell=None, **choice):
+    def item_page(self, **choice):
         """Address of this cell's items, or of a choice of them, from its own page.
-
-        Another ``cell`` of the run may be named; it must have kept items.
 
         A choice is what the page of items keeps in its address: ``q`` (an item), ``find`` (words),
         ``only`` (a tag, of items or of the system), ``without`` (one that items lack, or the other
         system), ``order``, and a pair of systems under readers' names: ``system``, ``against`` and
         ``change`` (better, equal or worse) in a ``measure``.
         """
-        return f"../../generated/{item_page_address(cell or self.cell, **choice)}"
+        return f"../../generated/{item_page_address(self.cell, **choice)}"
 
     def numbers(self, experiment, values):
         return write_json(self._json("numbers"), {experiment: _rounded(values)})

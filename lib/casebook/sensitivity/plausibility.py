@@ -19,7 +19,7 @@ from casebook.sensitivity.domain import (
     word_lists,
 )
 from casebook.sensitivity.edits import is_out_of_bounds
-from casebook.stats.intervals import bounded, clustered_wilson
+from casebook.stats.intervals import clustered_wilson
 
 ACCEPT = "accept"
 REJECT = "reject"
@@ -185,5 +185,14 @@ def accept_rates(decisions, fact_types=FACT_TYPES):
         is_accepted = decided["outcome"].eq(ACCEPT).groupby(decided["case_id"])
         rate = clustered_wilson(is_accepted.sum().to_numpy(), is_accepted.size().to_numpy())
         counts = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
-        rows.append({"fact type": name, "n": len(part), **counts, **bounded("rate", rate)})
+        rows.append(
+            {
+                "fact type": name,
+                "n": len(part),
+                **counts,
+                "rate": rate.estimate,
+                "rate low": rate.low,
+                "rate high": rate.high,
+            }
+        )
     return pd.DataFrame(rows).astype({"rate": float, "rate low": float, "rate high": float})

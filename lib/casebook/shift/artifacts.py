@@ -12,7 +12,7 @@ import pandas as pd
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
-from casebook.measures.ranking import ORIGINAL
+from casebook.measures.ranking_measures import ORIGINAL
 from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
 from casebook.readers import read_json
@@ -259,7 +259,7 @@ def run_shift(setup, training, layout, *, scale=None):
         if note:
             delta |= {"value": None, "reason": "no shift was applied"}
         metrics[measure.removeprefix(ORIGINAL)] = means | {"delta": delta}
-    workflow, name = names_of(data.dataset)
+    workflow, title = names_of(data.dataset)
     values = {
         "WorkflowName": workflow,
         "CreatedUtc": utc(started),
@@ -275,6 +275,12 @@ def run_shift(setup, training, layout, *, scale=None):
         values[f"{stem}PosNeg"] = metrics[key]["posneg"]["value"]
         values[f"Delta{stem}"] = metrics[key]["delta"]["value"]
         values[f"Delta{stem}Ci"] = metrics[key]["delta"]["ci"]
+    train = parts["train"]  # on which a gain is memory
+    for name, moved in {"Baseline": train.queries, "PosNeg": train.queries + move}.items():
+        means = train.score(moved, DOCUMENTED_MEASURES).mean()
+        values |= {
+            f"Train{stem}{name}": mean for stem, mean in zip(_STEMS.values(), means, strict=True)
+        }
     folder = stamped_folder(layout.results, f"{workflow}-run", started)
     write_json(folder / "metrics-posneg.json", values)
     table = []
@@ -287,7 +293,7 @@ def run_shift(setup, training, layout, *, scale=None):
         own = pd.Series(test.query_ids).map(test.dataset.groups)
         groups = own.groupby(clusters).transform(lambda names: "+".join(sorted(set(names))))
     records = []
-    for system, record_name in {"baseline": f"{name}-Baseline", "posneg": name}.items():
+    for system, record_name in {"baseline": f"{title}-Baseline", "posneg": title}.items():
         rows = per_query(test, vectors[system])
         rows["Group"] = groups
         write_per_query(folder / per_query_name(system), rows)

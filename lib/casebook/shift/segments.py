@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.frames import estimates, single_contrasts
+from casebook.frames import contrasts, estimates
 from casebook.readers import read_json
 from casebook.runs.outputs import number
 from casebook.runs.record import GROUP, read_per_query
@@ -98,7 +98,7 @@ def means_and_gains(scores, groups=None, **resampling):
     """Means of systems, and differences from the first, with intervals as in ``numbers.json``."""
     pairs = [(system, scores.columns[0]) for system in scores.columns[1:]]
     means = estimates(scores, groups, **resampling)
-    gains = single_contrasts(scores, pairs, groups, **resampling)
+    gains = pd.concat([contrasts(scores, [pair], groups, **resampling) for pair in pairs])
     return (
         {row["system"]: number(row) for row in means.to_dict("records")},
         {row["system"]: number(row, "difference") for row in gains.to_dict("records")},

@@ -65,12 +65,6 @@ def bounds_text(low, high, spec="z.3f"):
     return bounds_text(low, high, f"{sign}.{int(digits) + 1}f")
 
 
-def bounded(name, interval):
-    """Columns of one of several estimates of a row, such as ``accuracy`` and ``accuracy low``."""
-    row = interval.row(name)
-    return {name: row[name], f"{name} low": row["low"], f"{name} high": row["high"]}
-
-
 # Means over units or clusters.
 
 

@@ -245,19 +245,15 @@ def holm(pvalues):
 # Counts: the sign test.
 
 
-#: Outcome of a sign test.
-SignTest = namedtuple("SignTest", "pvalue n reason", defaults=[None])
-
-
 def exact_sign_test(wins, losses):
-    """Exact two-sided test that wins and losses are equally likely."""
+    """p-value of the exact two-sided test that wins and losses are equally likely, if any."""
     n = int(wins + losses)
     if n == 0:
-        return SignTest(None, 0, "no_units")
+        return None
     most = max(wins, losses)
     pvalue = 2 * special.betainc(most, n - most + 1, 0.5)
     # One that underflows, or exceeds 1 by rounding, within (0, 1].
-    return SignTest(float(np.clip(pvalue, math.ulp(0.0), 1.0)), n)
+    return float(np.clip(pvalue, math.ulp(0.0), 1.0))
 
 
 # What n paired units can show.
