@@ -48,7 +48,7 @@ def test_an_address_that_is_named_is_hidden_in_every_spelling():
     text = "Basic bWU6cEBzcyB3b3Jk, p@ss word, p%40ss%20word, tok/en, tok%2Fen, me"
     assert without_secrets(text, address) == "Basic ***, ***, ***, ***, ***, me"
     assert without_secrets("for ab", "http://me:ab@host") == "for ab"  # too short: any word
-    assert holds_secret("http://me:a b@host")
+    assert holds_secret("http://me:a b@host") and holds_secret("'http://me:a b@host'")
 
 
 def test_secret_variables_are_hidden_unless_they_are_words_or_files(monkeypatch, tmp_path):

@@ -52,7 +52,7 @@ def holds_secret(value):
         value = [*value, *value.values()]
     if isinstance(value, list):
         return any(map(holds_secret, value))
-    text = str(value).strip("\"' ")  # an address in quotes is one, too
+    text = str(value).strip("'\"")
     return bool(_LOGIN_OF_ADDRESS.match(text)) or _without_logins(text) != text
 
 

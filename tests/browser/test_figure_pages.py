@@ -142,7 +142,7 @@ def test_marks_are_as_large_as_a_finger_and_say_what_they_are_where_nothing_hove
 ):
     tab.open(page_of_figures)
     gain, _, scores = tab.page.locator("figure.drawn").all()
-    assert scores.locator(".wide svg").get_attribute("aria-label") == "Sets"
+    assert scores.locator(".wide svg").get_attribute("aria-label") == "Excess."
     assert min(tab.page.evaluate(SIZES_OF_MARKS)) >= 14
     gain.locator("rect").last.dispatch_event("pointerdown")
     assert gain.locator("output").text_content().startswith("Random order of the same documents")
