@@ -110,9 +110,11 @@ def test_one_order_score_then_time_then_id(registry):
 def test_find_by_id_beginning_or_folder(registry):
     registry.add("20260101-aa", 0.5)
     registry.add("20260101-bb", 0.5)
+    registry.add("20260101-bb-again", 0.5)
     registry.add("20260101-aa", 0.5, workflow="other")
     listing = registry.read()
-    assert find_run(listing, "20260101-b")["run"] == "20260101-bb"
+    assert find_run(listing, "20260101-bb")["run"] == "20260101-bb"
+    assert find_run(listing, "20260101-bb-")["run"] == "20260101-bb-again"
     assert find_run(listing, "other/20260101-AA")["workflow"] == "other"
     for name, message in (("20260101-aa", "not unique"), ("x", "no run"), ("", "no")):
         with pytest.raises(InputError, match=message):

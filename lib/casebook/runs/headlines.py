@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from casebook.paths import run_dir
 from casebook.stats.intervals import bounds_text
-from casebook.tables import escape_markdown, reason_text
+from casebook.tables import decimal, escape_markdown, reason_text, with_minus
 from casebook.verdicts import (  # notebooks import the words from here  # noqa: F401
     ANSWERS,
     EFFECTS,
@@ -100,7 +100,7 @@ class Headline:
             return ""
         spec = "+z.3f" if self.against and not self.null else "z.3f"  # a difference has a sign
         bounds = [None if bound is None else bound + self.null for bound in (self.low, self.high)]
-        return f"{self.value + self.null:{spec}} {bounds_text(*bounds, spec)}"
+        return f"{decimal(self.value + self.null, spec)} {with_minus(bounds_text(*bounds, spec))}"
 
     @property
     def count(self):

@@ -142,7 +142,7 @@ class RunOutputs:
 
 def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
-    mixed = frame.select_dtypes(object)
+    mixed = frame.select_dtypes([object, "str"])
     frame = frame.assign(**{name: mixed[name].map(_six_digits) for name in mixed})
     return table_for_csv(frame).to_csv(index=False, float_format=_six_digits, lineterminator="\n")
 

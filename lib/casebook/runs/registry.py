@@ -176,9 +176,12 @@ def short_key(key):
 def find_run(listing, name):
     wanted = str(name).strip().strip("/").lower()
     runs = listing.runs
-    found = runs[runs["path"].str.lower() == wanted]
-    if found.empty and wanted:
-        found = runs[runs["run"].str.lower().str.startswith(wanted)]
+    names = runs["run"].str.lower()
+    in_folder = runs["path"].str.lower() == wanted
+    for fits in (in_folder, names == wanted, names.str.startswith(wanted or "/")):
+        found = runs[fits]
+        if not found.empty:
+            break
     if found.empty:
         raise InputError(f"no run {name!r} below {listing.root}: see casebook runs list")
     if len(found) > 1:
