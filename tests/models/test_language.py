@@ -68,12 +68,6 @@ def test_bad_servers_are_named(endpoint, monkeypatch):
     assert wrong == []
 
 
-
-
-
-
-
-
 def test_neither_key_nor_prompt_goes_to_another_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with replying(lambda prompt: [response(completion())]) as (elsewhere, asked):

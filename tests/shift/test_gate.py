@@ -101,8 +101,6 @@ def test_an_interval_by_query_does_not_pass_the_gate(moved):
     assert gate.judge_shift(run, clusters=np.arange(60) // 10).verdict == "pass"
 
 
-
-
 @pytest.mark.parametrize("rank", [1, 2, 3, 10, 11])
 def test_shared_references_by_hand(planted, rank):
     """Twelve references 5 degrees apart, the first of the list at some rank: relevant index 0,

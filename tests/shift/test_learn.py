@@ -153,8 +153,6 @@ def test_folds_share_no_group_and_make_the_whole(smoke, seed, k):
     assert all(parts)
 
 
-
-
 def test_records_of_a_ranking(planted):
     documents = {"a": [1.0, 0], "b": [0.8, 0.6], "c": [0, 1.0]}
     data = planted({"q": [1.0, 0]}, documents, {"q": {"b": 1, "c": 1}})

@@ -90,10 +90,6 @@ def test_insurance_as_documented_is_no_zero():
         assert (scores - base).mean() == pytest.approx(gain, abs=0.0015)
 
 
-
-
-
-
 def test_controls_and_bounds(study):
     means = study.scores[SELECTION_MEASURE].mean()
     for name in (DOCUMENTED_MODE, RIDGE):
