@@ -112,11 +112,12 @@ def measure(
     if reason:
         return found
     n = used.n_items
-    resamples = resample_counts(n, n_resamples, seed) if n > 1 else ()
-    draws = np.concatenate([np.empty(0), *map(coefficient.values, resamples)])
+    draws = np.empty(0)
     se = None
     influence = None
     if n > 1:
+        blocks = map(coefficient.values, resample_counts(n, n_resamples, seed))
+        draws = np.concatenate([draws, *blocks])
         influence = coefficient.influence()
         influence = influence - influence.mean()
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
@@ -124,23 +125,25 @@ def measure(
     reasons = {"panel_ci": why}
     if se is None:
         reasons["se"] = why
-    new_panel_ci, reasons["new_panel_ci"] = panel_ci, why
+    new_panel_ci = None
+    reasons["new_panel_ci"] = why
     if panel.raters is None:
-        new_panel_ci, reasons["new_panel_ci"] = None, "raters_unknown"
+        reasons["new_panel_ci"] = "raters_unknown"
     elif panel.n_raters < 3:
-        new_panel_ci, reasons["new_panel_ci"] = None, "fewer_than_three_raters"
+        reasons["new_panel_ci"] = "fewer_than_three_raters"
     elif panel_ci:
         raters = range(panel.n_raters)
         others = [build(panel.only(np.delete(raters, rater))) for rater in raters]
         values = [other.estimate()[0] for other in others]
         new_panel_ci = _new_panel_interval(values, estimate, panel_ci, coefficient.chance_term)
         reasons["new_panel_ci"] = None if new_panel_ci else "undefined_without_a_rater"
+    texts = [f"{key}: {code}" for key, code in reasons.items() if code]
     return found._replace(
         se=se,
         panel_ci=panel_ci,
         new_panel_ci=new_panel_ci,
         expected=coefficient.expected,
-        reason="; ".join(f"{key}: {code}" for key, code in reasons.items() if code) or None,
+        reason="; ".join(texts) or None,
     )
 
 
