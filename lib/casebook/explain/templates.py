@@ -122,20 +122,21 @@ def explain_result(sheet, passage, weights, domain=SHIPPED_DOMAIN):
             is_own = fact.field.startswith("further_facts")
             shared[fact.key] = f"{fact.type} {fact.text}" if is_own else fact.text
     sentences = []
+    kinds = SENTENCES["kinds"]
     for kind, template in SENTENCES["common"].items():
-        keys = [key for key in shared if SENTENCES["kinds"].get(key[0], "further") == kind]
+        keys = [key for key in shared if kinds.get(key[0], "further") == kind]
         if keys:
             text = template.format(", ".join(shared[key] for key in keys))
             support = [passage.support(*positions[key]) for key in keys]
             sentences.append(Sentence(text, kind, support))
     # Sections have a sentence of their own.
     others = sheet.model_copy(update={"sections_cited": ()})
-    terms_shared = weights.shared(facts.in_words(facts.query_text(others)), passage.text)[
-        :MOST_TERMS
-    ]
-    if terms_shared:
-        text = SENTENCES["terms"].format(", ".join(term for term, _, _ in terms_shared))
-        support = [passage.support(start, end) for _, start, end in terms_shared]
+    query = facts.in_words(facts.query_text(others))
+    spans = weights.shared(query, passage.text)[:MOST_TERMS]
+    if spans:
+        words, starts, ends = zip(*spans, strict=True)
+        text = SENTENCES["terms"].format(", ".join(words))
+        support = list(map(passage.support, starts, ends))
         sentences.append(Sentence(text, "terms", support))
     nothing = [Sentence(SENTENCES["nothing"], "nothing")]
     return Explanation(sentences[:MOST_SENTENCES] or nothing)
