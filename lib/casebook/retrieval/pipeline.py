@@ -42,9 +42,9 @@ class HybridRetriever:
 
     Parameters
     ----------
-    documents : pandas.DataFrame, list, dict, or CorpusIndex
-        The collection: ``doc_id``, ``text`` and metadata as a frame or as records, ``{id: text}``,
-        or texts. An index can be shared by retrievers with different settings.
+    documents : pandas.DataFrame, list of dict, or CorpusIndex
+        The collection: ``doc_id``, ``text`` and metadata. An index can be shared by retrievers
+        with different settings.
     encoder : str or encoder, default "minilm"
         As in :func:`casebook.load_encoder`; a mode of words alone loads none.
     reranker : str or None, default "maxsim"
