@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
@@ -67,11 +66,6 @@ class Explainer:
     domain : Domain, optional
         Acts and fact types of your own that documents are searched for.
 
-    Raises
-    ------
-    InputError
-        If a document that is asked for has no text.
-
     Examples
     --------
     >>> from casebook.sensitivity.extract import extract_sheet
@@ -91,8 +85,6 @@ class Explainer:
 
     def passage(self, sheet, document):
         # The passage of a document that shares most with a sheet, the first of equal ones.
-        if document not in self.texts:
-            raise InputError(f"document {document!r} has no text to explain it with")
         text = self.texts[document]
         query = facts.in_words(facts.query_text(sheet))
         start = 0

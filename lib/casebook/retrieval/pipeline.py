@@ -236,8 +236,6 @@ class HybridRetriever:
             allowed = ranked.metadata_mask(self.index.documents, filters)[None, :]
         if candidates is None:
             return allowed, RankedLists.empty(n_queries)
-        if len(candidates) != n_queries:
-            raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
         mask = np.zeros((n_queries, len(self.index)), dtype=bool)
         for row, pool in enumerate(candidates):
             mask[row, self.index.positions(pool)] = True
@@ -332,10 +330,13 @@ def _fused(lists, batch, depth):
     config = batch.config
     if len(lists) == 1:
         return lists[0].truncate(depth)
-    powers = [batch.weights ** _WEIGHT_POWERS.get(name, 0.0) for name in config.lists]
-    # BM25 lists share one weight.
-    words = np.array([name.startswith("bm25") for name in config.lists])
-    weights = np.array(powers) / np.where(words, words.sum(), 1)[:, None]
+    n_word_lists = sum(name.startswith("bm25") for name in config.lists)
+    weights = []
+    for name in config.lists:
+        weight = batch.weights ** _WEIGHT_POWERS.get(name, 0.0)
+        if name.startswith("bm25"):  # these lists share one weight
+            weight = weight / n_word_lists
+        weights.append(weight)
     if config.fusion == "standardised":
         return fuse.standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
     if config.fusion == "weighted_sum":

@@ -54,15 +54,19 @@ def single_fact_edits(
     `bounded` keeps numbers within legal sense (the documented edits are not).
     """
     # Types of one's own take the place of those of the same name.
-    ours = _changes(sheet, neighbours, bounded)
-    changes = [change for change in ours if change[0] not in domain.types]
+    changes = {name: [] for name in domain.fact_types}
+    for name, item, new in _changes(sheet, neighbours, bounded):
+        if name not in domain.types:
+            changes[name].append((item, new))
     present = [(fact.fact_type, fact.value) for fact in sheet.further_facts]
     for at, (name, value) in enumerate(present):
         for other in domain.types[name].replacements(value):
             if (name, other) not in present:
-                changes.append((name, f"further_facts/{at}", other))
-    changes.sort(key=lambda change: domain.fact_types.index(change[0]))
-    return [edit_fact(sheet, item, new, write) for _, item, new in changes]
+                changes[name].append((f"further_facts/{at}", other))
+    edits = []
+    for of_type in changes.values():
+        edits += [edit_fact(sheet, item, new, write) for item, new in of_type]
+    return edits
 
 
 def edit_fact(sheet, item, new, write=facts.query_text):

@@ -11,7 +11,7 @@ from casebook.measures import rankshift
 from casebook.retrieval.ablation import scores_by_callable
 from casebook.sensitivity import edits
 from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
-from casebook.sensitivity.facts import present_types, sheet_hash
+from casebook.sensitivity.facts import sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
 
 # Mean rank displacement at which a state is expanded, documented.
@@ -128,11 +128,6 @@ def grow_trees(
         One a case: ``nodes``, ``placebos``, ``noops`` and ``decisions``; `edge_frame` measures
         their edges.
 
-    Raises
-    ------
-    InputError
-        If a case has no fact.
-
     Examples
     --------
     >>> from casebook.retrieval.pipeline import HybridRetriever
@@ -152,8 +147,6 @@ def grow_trees(
         inert = edits.inert_words(search.vocabulary, sheets, domain)
     trees = []
     for sheet in sheets:
-        if not present_types(sheet):
-            raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
         write = edits.with_context(sheet.case_id, inert, settings.seed, settings.original)
         terms = search.vocabulary.terms(sheet)
         root = Node("r", None, None, sheet, write(sheet))
