@@ -161,7 +161,11 @@ def grow_trees(
             grown += [(tree, child) for child in children]
             placebos += [(tree, placebo) for placebo in _placebos(tree, node, children, inert)]
         _search_level(search, grown + placebos)
-        level = [(tree, node) for tree, node in grown if _expands(tree, node)]
+        level = []
+        for tree, node in grown:
+            moved = node.displacement(tree.k)
+            if moved is None or moved >= settings.threshold:
+                level.append((tree, node))
     return trees
 
 
@@ -209,11 +213,6 @@ def _placebos(tree, node, children, inert):
     placebos = [node.child(edit.item, edit) for edit in placebos]
     tree.placebos += placebos
     return placebos
-
-
-def _expands(tree, node):
-    moved = node.displacement(tree.k)
-    return moved is None or moved >= tree.settings.threshold
 
 
 # ---- retrieval of distinct cases
