@@ -181,5 +181,5 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
     assert verdicts[0.5][FAITHFULNESS].tolist() == ["better", "worse", "undecided"]
     assert verdicts[0.9]["corrected faithfulness"] == "undecided"
     said = noticed_by(detection(scores, copies), ["turned negation"])
-    best = f"1 of {len(DETECTORS)} measures, most often by standard faithfulness."
-    assert said == f"A turned negation is noticed by {best}"
+    one = f"1 of {len(DETECTORS)} measures (standard faithfulness)."
+    assert said == f"A turned negation is noticed by {one}"

@@ -36,6 +36,7 @@ SWAPPED = next(iter(DEFECTS))
 FAITHFULNESS = [name for name in DETECTORS if name.endswith(" faithfulness")]
 WORDS = ["corrected", "documented", "code"]
 LOWER = "share of copies that score lower"
+FEW = 5  # measures, of which a sentence names all
 NO_WORD = "no explanation has a content word"
 
 
@@ -250,13 +251,15 @@ def noticed(shares):
 
 
 def noticed_by(shares, kinds):
-    """How many of all measures notice each kind of defect, and which does most often."""
+    """How many of all measures notice each kind of defect; if they are few, which ones."""
     texts = []
     for kind in kinds:
         measures = shares[shares["part"] == kind].sort_values("value", ascending=False)
-        found = measures.loc[measures["verdict"] == BETTER, "system_phrase"]
+        found = measures.loc[measures["verdict"] == BETTER, "system_phrase"].tolist()
         text = f"a {kind} is noticed by {len(found) or 'none'} of {len(measures)} measures"
-        texts += [f"{text}, most often by {best}" for best in found[:1]] or [text]
+        if 0 < len(found) < FEW:
+            text += f" ({enumerated(found)})"
+        texts.append(text)
     return f"{upper('; '.join(texts))}."
 
 
