@@ -85,7 +85,6 @@ class RunOutputs:
         return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
-        """Keep single items, such as questions or claims, as `item_page` collects them."""
         return write_text(self._json("items"), items_json(items))
 
     def leaderboard(
@@ -99,7 +98,6 @@ class RunOutputs:
         timing=None,
         **content,
     ):
-        """Keep levels and contrasts of all pairs of systems, for the page that compares any two."""
         table = pd.DataFrame({"system": names}, pd.Index(systems))
         places = {"": controls} | (groups or {})
         for group, members in places.items():
