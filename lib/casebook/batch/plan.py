@@ -36,8 +36,6 @@ from casebook.runs.record import (
 
 @dataclass(frozen=True)
 class Planned:
-    """What will happen to one cell, and why."""
-
     cell: object
     inputs: dict
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
@@ -67,7 +65,6 @@ def plan(cells, run, force=False):
 
 
 def _planned(cell, run, inputs, force):
-    """Compare the inputs of a cell with those of its record."""
     record = None
     with contextlib.suppress(InputError):
         record = read_record(record_path(run, cell.name))
@@ -166,14 +163,11 @@ def record_path(run, cell):
 
 
 def stored_record(run, cell):
-    """The run record of a cell, or None if it has none."""
     path = record_path(run, cell)
     return read_record(path) if path.is_file() else None
 
 
 def read_timings(run):
     """Wall seconds of a run's cells when they ran last, as far as they are known."""
-    with contextlib.suppress(InputError, AttributeError, TypeError, ValueError):
-        timings = read_json(run_dir(run) / "timings.json")
-        return {cell: float(seconds) for cell, seconds in timings.items()}
-    return {}
+    path = run_dir(run) / "timings.json"
+    return read_json(path) if path.is_file() else {}

@@ -85,7 +85,6 @@ class RunOutputs:
         return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
-        """Keep single items, such as questions or claims, as `item_page` collects them."""
         return write_text(self._json("items"), items_json(items))
 
     def leaderboard(
@@ -99,7 +98,6 @@ class RunOutputs:
         timing=None,
         **content,
     ):
-        """Keep levels and contrasts of all pairs of systems, for the page that compares any two."""
         table = pd.DataFrame({"system": names}, pd.Index(systems))
         places = {"": controls} | (groups or {})
         for group, members in places.items():
@@ -144,7 +142,7 @@ class RunOutputs:
 
 def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
-    mixed = frame.select_dtypes(object)
+    mixed = frame.select_dtypes([object, "str"])
     frame = frame.assign(**{name: mixed[name].map(_six_digits) for name in mixed})
     return table_for_csv(frame).to_csv(index=False, float_format=_six_digits, lineterminator="\n")
 
