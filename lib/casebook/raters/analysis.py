@@ -122,7 +122,7 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames:
         win_rates; agreement, cohen_kappa, rating_agreement; rating_means, rating_tests; position,
-        length, arm_guess, telling_words; defects.
+        length, arm_guess; defects.
         Win rates and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1,
         chance is 0. What is undefined is missing, with a reason.
 
@@ -181,12 +181,10 @@ def kappa_pairs(panel, **draws):
 # What spoils a blind comparison: sides, length, texts.
 def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
     texts = (panel.texts[panel.focus], panel.texts[panel.against])
-    guess, words = guess_arms(*texts, n_permutations=permutations, seed=seed)
     return {
         "position": preference.position_effect(panel.votes, panel.left),
         "length": length_effect(panel, n_resamples=n_resamples, seed=seed),
-        "arm_guess": guess,
-        "telling_words": words,
+        "arm_guess": guess_arms(*texts, n_permutations=permutations, seed=seed),
     }
 
 
