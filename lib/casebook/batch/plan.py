@@ -1,7 +1,6 @@
 """What must run, and why: the inputs of a cell are hashed and compared with its run record."""
 
 import contextlib
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -87,20 +86,25 @@ def common_inputs():
 
 
 def inputs_of(cell, common, needed=None):
-    values = resolved(cell.parameters, cell.source)
-    files = {name: paths_in(value) for name, value in values.items() if name not in DATA_PARAMETERS}
+    files = {}
+    for name, value in resolved(cell.parameters, cell.source).items():
+        if name not in DATA_PARAMETERS:
+            files[name] = paths_in(value)
     files |= plugin_sources(cell.parameters)
-    hashes = {name: [tree_digest(path) for path in files[name]] for name in files}
-    inputs = {"needs": needed, "files": {name: found for name, found in hashes.items() if found}}
-    notebook = json.loads(cell.source.read_text(encoding="utf-8"))
-    code = [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
-    return {
-        **{name: value for name, value in inputs.items() if value},
+    parts = read_json(cell.source)["cells"]
+    code = [["".join(part["source"]), part["cell_type"]] for part in parts]
+    inputs = {
         **common,
         "notebook": digest(code),
         "parameters": portable_parameters(cell.parameters, cell.source),
         "data": _data_hashes(cell, files.get("log")),
     }
+    hashes = {name: [tree_digest(path) for path in files[name]] for name in files if files[name]}
+    if hashes:
+        inputs["files"] = hashes
+    if needed:
+        inputs["needs"] = needed
+    return inputs
 
 
 def _data_hashes(cell, log):

@@ -1,9 +1,8 @@
 """Headlines: the one to four answers of a chapter, which the front page shows."""
 
-import json
 from dataclasses import dataclass
 
-from casebook.paths import run_dir
+from casebook.runs.outputs import read_numbers
 from casebook.stats.intervals import bounds_text
 from casebook.tables import decimal, escape_markdown, reason_text, with_minus
 from casebook.verdicts import (  # notebooks import the words from here  # noqa: F401
@@ -177,11 +176,5 @@ def _around(value, null):
     return None if value is None else float(value) - null
 
 
-def headlines_text(rows):
-    return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def read_headlines(run, cell):
-    path = run_dir(run) / "headlines" / f"{cell}.json"
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    return [Headline(**row) for row in rows]
+    return [Headline(**row) for row in read_numbers(run, cell, "headlines")]

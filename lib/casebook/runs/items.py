@@ -164,8 +164,8 @@ def ranking_items(
     measures = list(study.scores)[:MOST_MEASURES]
     runs = study.runs()
     systems = sorted(runs, key=lambda name: name != focus)
-    first = study.scores[measures[0]].drop(columns=list(study.controls), errors="ignore")
-    spread = first.max(axis=1) - first.min(axis=1)
+    compared = study.scores[measures[0]].drop(columns=list(study.controls), errors="ignore")
+    spread = compared.max(axis=1) - compared.min(axis=1)
     ids = spread.sort_values(ascending=False, kind="stable").index
     relevant = {}
     for id in ids:
