@@ -81,7 +81,6 @@ def current_tenant():
 
 
 def check_tenant(path, tenant):
-    """Refuse a folder that belongs to another tenant."""
     folders = itertools.pairwise(Path(path).resolve().parts)
     others = {name for parent, name in folders if parent == TENANTS} - {tenant}
     if others:
@@ -126,7 +125,6 @@ class Listing:
 
 
 def discover(folders):
-    """Every run below the registry's root, newest first."""
     root = folders.root
     if not root.is_dir():
         raise InputError(f"{root}: no such registry: run an experiment, or name --runs-root")
