@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 # Public names by module. They are loaded when first used, so that `import casebook` is quick.
 _PUBLIC = {
