@@ -1,6 +1,5 @@
 """Claims of any origin, and what decides them."""
 
-import re
 from collections import namedtuple
 from pathlib import Path
 
@@ -75,8 +74,6 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         lines = {number: line for number, line in read_lines(path) if line.strip()}
         if not lines:
             raise refusal(path, "holds no claims")
-        if "claim" in re.split("[,;\t]", next(iter(lines.values()))):
-            raise refusal(path, "has a column claim: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
     else:
@@ -98,8 +95,6 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         for quote in _quotes(reading, row):
             atoms.append(_atom(path, row, fields["text"], fields["label"], quote, texts))
         claims.append(Claim(**fields, atoms=tuple(atoms)))
-    counts = labels.replace("", "none").value_counts()
-    reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
     return claims, reading
 
 
