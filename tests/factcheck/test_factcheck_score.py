@@ -50,21 +50,6 @@ def test_missing_and_extra_ids_are_listed_and_none_vanishes(write):
     assert report.summary()["off-label answers"] == ["maybe 1"]
 
 
-def test_sections_parity_and_corrected(write):
-    gold = write("gold.jsonl", labels(S, S, N, N, NEI, hops=[2, 2, 3, 3, 3]))
-    rows = labels(S, NEI, N, "UNKNOWN", S)
-    report = score_files(gold, write("p.csv", rows), groups=["hops"])
-    found = json.loads(json.dumps(report.as_dict(), allow_nan=False))
-    original, standard = found["parity"], found["corrected"]
-    assert (original["L"]["tn"], original["groups"]["hops"]["3"]["n"]) == (2, 3)
-    assert standard["excluded"]["gold_insufficient"] == 1
-    assert (
-        standard["measures"]["accuracy"]["value"],
-        standard["measures"]["accuracy"]["control"],
-    ) == (0.5, 0.5)
-    assert standard["groups"]["hops"]["2"]["accuracy"]["n"] == 2
-
-
 def test_controls_are_scored_as_the_system_is(write):
     """The unclear answers are the unsupported claims: without them majority is 3/4."""
     gold = write("gold.jsonl", labels(*[S] * 6, *[N] * 6))

@@ -53,14 +53,14 @@ def read_claims(documents=None, split="all"):
     texts = documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for number, row in read_jsonl(CLAIMS):
-        atoms = [
-            _atom(CLAIMS, number, atom["text"], atom["label"], atom["evidence"], texts)
-            for atom in row["atoms"]
-        ]
-        fields = {name: row[name] for name in ("id", "label", "category", "group", "split")}
-        hops = row.get("hops", len(atoms))
+        atoms = []
+        for atom in row["atoms"]:
+            atoms.append(_atom(CLAIMS, number, **atom, texts=texts))
+        row["text"] = row.pop("claim")
+        row["hops"] = row.get("hops", len(atoms))
+        row["atoms"] = tuple(atoms)
         if split in ("all", row["split"]):
-            claims.append(Claim(**fields, text=row["claim"], hops=hops, atoms=tuple(atoms)))
+            claims.append(Claim(*[row[name] for name in Claim._fields]))
     return claims
 
 
@@ -86,8 +86,8 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     frame = pd.DataFrame({"id": reading.texts("id"), "text": reading.texts("claim")})
     frame["label"] = labels.replace(CLAIM_LABELS)
     frame["category"] = reading.texts("category", may_be_empty=True)
-    frame["group"] = reading.texts("group", may_be_empty=True)
-    frame["group"] = frame["group"].where(frame["group"] != "", frame["id"])
+    groups = reading.texts("group", may_be_empty=True)
+    frame["group"] = groups.where(groups != "", frame["id"])
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for row, fields in zip(frame.index, frame.to_dict("records"), strict=True):

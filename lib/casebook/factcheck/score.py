@@ -1,6 +1,6 @@
 """Scores of anyone's verdicts: as documented, corrected, compared on the same claims; and costs."""
 
-from collections import namedtuple
+from collections import Counter, namedtuple
 
 import numpy as np
 import pandas as pd
@@ -230,8 +230,8 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons"
         for title, values in facts.items():
             lines[title] = [f"{name} {value}" for name, value in values.items()]
         table = coefficients({"parse rate": scores.parse_rate, **scores.measures})
-        always = {name: of.estimate for name, of in scores.baselines["majority"].items()}
-        table["control"] = table["system"].map(always).astype(float)
+        majority = coefficients(scores.baselines["majority"]).set_index("system")
+        table["control"] = table["system"].map(majority["value"])
         table = table.drop(columns="groups").rename(columns={"system": "measure"})
         counts = scores.counts.rename_axis("gold").reset_index()
         tables = {"measures": table, "gold labels by outcome": counts}
@@ -293,17 +293,17 @@ def run_log(results, truths=None):
     labelled = truths.map(bool)
     confidence = table["confidence"].astype(float)
     right = (table["verdict"] == truths).astype(float)
-    return costs.assign(
-        label=table["verdict"],
-        gold=truths.where(labelled, None),
-        confidence=confidence,
-        probability=table["support"].astype(float),
-        labelled=labelled,
-        accuracy=right.where(labelled, confidence.fillna(0.0)),
-        evidence_quality=(costs["high"] / costs["evidence"]).fillna(0.0),
-        efficiency=1 / costs["verdict_seconds"].clip(lower=0.1),
-        error=table["error"],
-    )
+    costs["label"] = table["verdict"]
+    costs["gold"] = truths.where(labelled, None)
+    costs["confidence"] = confidence
+    costs["probability"] = table["support"].astype(float)
+    costs["labelled"] = labelled
+    costs["accuracy"] = right.where(labelled, confidence.fillna(0.0))
+    quality = costs["high"] / costs["evidence"]
+    costs["evidence_quality"] = quality.fillna(0.0)
+    costs["efficiency"] = 1 / costs["verdict_seconds"].clip(lower=0.1)
+    costs["error"] = table["error"]
+    return costs
 
 
 def performance_score(log):
@@ -362,8 +362,9 @@ def score_labelled(claims, **options):
 
 
 def outcomes(results):
-    ends = []
+    ends = Counter()
     for result in results:
-        cause = ": ".join(str(result.error).split(": ")[:2])
-        ends.append(result.verdict or f"crashed in {cause}")
-    return pd.Series(ends, dtype=object).value_counts().to_dict()
+        stage, _, rest = str(result.error).partition(": ")
+        cause = rest.partition(": ")[0]
+        ends[result.verdict or f"crashed in {stage}: {cause}"] += 1
+    return dict(ends.most_common())

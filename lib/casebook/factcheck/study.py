@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from casebook.data.cards import card_of
 from casebook.factcheck import transfer
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of
@@ -16,7 +15,6 @@ from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, SUPPORTED
 from casebook.factcheck.words import yaml_table
 from casebook.frames import coefficients
 from casebook.measures.classification import INSUFFICIENT, score_predictions
-from casebook.runs.items import MOST_BYTES, item_page, one_line
 from casebook.stats.samples import generator, of_another_group
 
 PIPELINE = "pipeline"
@@ -30,8 +28,6 @@ BASE_RATE = "base rate"
 MEASURE_NAMES = yaml_table("names")["measures"]
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 CLAIM = ["id", "label", "group", "text"]
-WRONG = "wrong verdict"
-DECISIVE = "decisive evidence"
 
 
 _STUDY = namedtuple(
@@ -220,26 +216,3 @@ def _kinds(checked):
 def _is_found(atom, evidence):
     same = [item for item in evidence if item.doc_id == atom.doc_id]
     return any(atom.start < item.end and item.start < atom.end for item in same)
-
-
-# --- single claims
-
-
-def claim_items(study, checked, most_bytes=MOST_BYTES):
-    """Single claims, those that the first system has wrong first."""
-    results = study.rows()[["id", "system", "verdict", "right", "probability"]]
-    results["system"] = results["system"].map(study.names)
-    results[WRONG] = results["right"] == 0
-    items = study.claims[["id", "label"]]
-    items["text"] = study.claims["text"].map(one_line)
-    items[DECISIVE] = [[atom.quote for atom in claim.atoms] for claim in checked.test]
-    wrong = results[WRONG].head(len(items))
-    return item_page(
-        items.loc[wrong.sort_values(ascending=False, kind="stable").index],
-        results,
-        noun="claim",
-        ready=[(WRONG, study.names[PIPELINE], None)],
-        card=card_of(study.name),
-        item_texts=[DECISIVE],
-        most_bytes=most_bytes,
-    )
