@@ -7,7 +7,6 @@ import nbformat
 import pytest
 
 from casebook.batch import grid
-from casebook.batch.cluster import difference, fingerprint
 from casebook.batch.plan import Planned, data_hash, plan
 from casebook.batch.run import in_order, run_batch
 from casebook.errors import BatchFailed, InputError
@@ -42,10 +41,6 @@ def run(some, lines=None, **options):
     planned = plan(some, "mine")
     say = lines.append if lines is not None else str
     return run_batch(planned, "mine", report=say, **options)
-
-
-def tree(folder):
-    return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 @pytest.mark.slow
@@ -222,13 +217,3 @@ def test_a_kernel_runs_models_as_its_record_says(notebook_project, monkeypatch):
     ):
         with_models(monkeypatch, **values)
         assert plan(cells({}), "mine")[0].changed == changed
-
-
-def test_a_worker_with_another_library_or_folder_is_refused(tmp_path):
-    shared = tmp_path / "shared"
-    shared.write_text("here")
-    expected = fingerprint(shared)
-    assert difference(expected, shared) == ""
-    assert difference(expected) == "has another folder of results"
-    older = expected | {"version of the library": "older"}
-    assert difference(older, shared) == "has another version of the library"

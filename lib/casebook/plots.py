@@ -170,11 +170,11 @@ def lines(frame, x, ylabel, xlabel=None):
     return figure
 
 
-def matrix(table, label, shown="z.2f", addresses=None, counts=None):
+def matrix(table, label, shown="z.2f", counts=None):
     """Draw a matrix with its values written in; a missing value is a dash.
 
-    `shown` is the format of a value, and `label` what it is called on hover; `addresses` and
-    `counts`, which are in brackets below the values, are frames of links and of numbers.
+    `shown` is the format of a value, and `label` what it is called on hover; `counts`, a frame of
+    numbers, are in brackets below the values.
     """
     table = table.astype(float)
     texts = table.map(decimal, spec=shown).where(table.notna(), "–")
@@ -207,6 +207,5 @@ def matrix(table, label, shown="z.2f", addresses=None, counts=None):
     for row, column in np.ndindex(table.shape):
         text = texts.iloc[row, column].replace("\n(", " (n = ")
         title = f"{table.index[row]}, {table.columns[column]}: {label} {text}"
-        link = None if addresses is None else addresses.iloc[row, column]
-        hover(axes, [title], column, row, column + 1, row + 1, [link])
+        hover(axes, [title], column, row, column + 1, row + 1)
     return figure

@@ -15,6 +15,7 @@ from casebook.verdicts import NEUTRAL, NOT_MEASURED, margin_of
 
 LEVEL = 0.95
 NOT_RUN = " was not run"
+_CHOSEN = " by mean "  # parts what a baseline is the best of from how it was chosen
 DIGITS = 9  # of a difference of two scores; what lies below is rounding
 
 
@@ -178,7 +179,7 @@ class Scores:
         if self._control is not None:
             rows["control"] = means[self._control]
         rows["note"] = [self.notes.get(system, "") for system in rows["system"]]
-        rows["role"] = [" and ".join(filter(None, known)) for known in roles.values()]
+        rows["role"] = [_joined(known) for known in roles.values()]
         return self.described(rows.assign(family=family, margin=self._margin))
 
     def pairs(self, planned=None):
@@ -266,7 +267,7 @@ class Scores:
         where = f"{len(self.values):,} {self.unit}"
         if self.part:
             where += f" ({self.part})"
-        role = f"the best of {len(means)} {what} by mean {self.measure} on {where}"
+        role = f"the best of {len(means)} {what}{_CHOSEN}{self.measure} on {where}"
         return Choice(means.idxmax(), role)
 
     def without(self, systems):
@@ -340,3 +341,12 @@ def pair(rows, system, against):
     if chosen.empty:
         raise InputError(f"{system} against {against} is none of the {len(rows)} pairs compared")
     return chosen.iloc[0]
+
+
+def _joined(roles):
+    """Roles of one baseline as one phrase, which says once how it was chosen."""
+    parted = [role.partition(_CHOSEN) for role in roles if role]
+    ways = {chosen + way for _, chosen, way in parted}
+    if len(ways) != 1:
+        return " and ".join(filter(None, roles))
+    return " and ".join(role for role, _, _ in parted) + ways.pop()

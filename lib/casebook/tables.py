@@ -115,12 +115,17 @@ def _cell(value, spec):
 def decimal(value, spec="z.3f"):
     """A number by a format or a function: with a minus, and a space before per cent."""
     text = spec(value) if callable(spec) else format(value, spec)
-    return text.replace("-", "\u2212").replace("%", "\u00a0%")
+    return with_minus(text).replace("%", "\u00a0%")
+
+
+def with_minus(text):
+    """Numbers as text with a minus in place of a hyphen."""
+    return text.replace("-", "\u2212")
 
 
 def interval_text(low, high):
     """The bounds of an interval."""
-    return bounds_text(low, high).replace("-", "\u2212")
+    return with_minus(bounds_text(low, high))
 
 
 def p_value(p):

@@ -174,23 +174,6 @@ def test_questions_come_with_what_a_log_may_hold(tmp_path):
     assert not_refused(read, refused) == []
 
 
-def test_the_command(kitchen, casebook, monkeypatch):
-    """Totals are of all answers, or missing."""
-    monkeypatch.chdir(kitchen)
-    words = ["answer", "questions.txt", "--model", "m", "--price-in", "1", "--price-out", "4"]
-    words += ["--workers", "3", "--json"]
-    counted = {"prompt_tokens": 1000, "completion_tokens": 500}
-    for usage, cost in ((counted, 3 * (1000 + 500 * 4) / 1e6), (None, None)):
-        body = response(completion(usage=usage))
-        with replying(lambda prompt, body=body: [body]) as (url, _):
-            monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-            code, out, err = casebook(*words, "--out", f"{cost}.jsonl")
-        assert code == 0, err
-        (total,) = json.loads(out)["systems"]
-        assert total["answers"] == 3
-        assert total["cost"] == (cost and pytest.approx(cost))
-
-
 def ask_three(kitchen, reply):
     """Ask the three questions without passages, the second of which gets a reply of its own."""
     with replying(lambda prompt: [reply if ONE in prompt else WELL]) as (url, asked):

@@ -143,17 +143,6 @@ def test_support_is_the_mean_over_sentences_of_the_largest_entailment(
     assert "2 × no sentence or no context to judge" in judge.notes[0]
 
 
-def test_an_endpoint_judges_a_sentence_in_one_question(
-    tmp_path, endpoint, monkeypatch, fresh_answers
-):
-    url, asked = endpoint('{"verdict": "supports", "probability": 0.6}')
-    monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-    log = write_log(tmp_path / "a.jsonl", lambda *_: {})
-    judged = score_answers(log, foreign=1, judge=AnswerJudge("endpoint:m"))
-    assert judged["support"].tolist() == pytest.approx([0.6] * len(FACTS))
-    assert len(asked) == 2 * len(FACTS)
-
-
 def test_a_gate_takes_a_judge(tmp_path, casebook):
     good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
     write_log(good, lambda *_: {})

@@ -262,7 +262,7 @@ def test_systems_are_paired_by_name_or_by_what_follows_the_last_comma(tmp_path):
 # --- items
 
 
-def test_items_hold_each_answer_and_what_does_not_support_it():
+def test_items_hold_each_answer():
     log, _ = shipped_log("smoke")
     rows = score_answers(log)
     page = answer_items(log, rows, ["token F1", "faithfulness"], "Retrieval", data="smoke")

@@ -106,17 +106,16 @@ def test_every_real_table_is_possible_however_it_is_rounded(data):
         shown = [float(cut(v * scale + 1e-9 * (rounding == "down"))) / scale for v in values]
         reported = dict(zip(REPORTED_MEASURES, shown, strict=True))
         found = check_row(reported, n, int(gold.sum()), places)
-        assert found.possible and found.n_tables > 0
+        assert found.possible
 
 
 def test_implied_values_and_the_share_that_passes_by_chance():
     found = check_row({"accuracy": 0.68, "recall": 0.5}, 10, 8, decimals=2)
     assert found.alone == {"accuracy": False, "recall": True}
     assert found.implied["accuracy"] == (0.4, 0.6)
-    assert found.implied["recall"] is None
+    assert np.isnan(found.implied["recall"]).all()
     assert check_row({"accuracy": 0.7}, 10, 8, 2).chance == pytest.approx(11 / 101)
-    nothing = check_row({"accuracy": None}, 10, 8)
-    assert (nothing.possible, nothing.n_tables) == (True, 27)
+    assert check_row({"accuracy": None}, 10, 8).possible
 
 
 @table(
@@ -134,8 +133,6 @@ def test_percent_and_proportions_are_told_apart(shown, n, values, verdicts):
     found = check_tables(rows)
     assert found["accuracy"].tolist() == pytest.approx(values, nan_ok=True)
     assert [verdict[0] for verdict in found["verdict"]] == list(verdicts)
-    outside = (found["accuracy"] < 0) | (found["accuracy"] > 1)
-    assert (found.loc[outside, "impossible alone"] == "accuracy outside 0 to 1").all()
 
 
 def test_command_fails_the_check_and_prints_json(tmp_path, casebook):

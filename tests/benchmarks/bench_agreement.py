@@ -1,9 +1,8 @@
-"""Speed and memory of agreement with a bootstrap interval against other packages.
+"""Speed and memory of agreement with a bootstrap interval against krippendorff.
 
-The peers draw few resamples, and their time per resample is scaled.
+The peer draws few resamples, and its time per resample is scaled.
 """
 
-import interrater
 import krippendorff
 import numpy as np
 from measuring import limit_row, own_seconds, row, run_python
@@ -12,7 +11,6 @@ from casebook.measures.agreement import krippendorff_alpha
 
 ITEMS, RATERS, DRAWS = 10_000, 20, 1000
 SIZE = f"{ITEMS} items x {RATERS} raters"
-FEW, MANY = 40, 140
 PEAK = f"""
 import resource, numpy as np
 from casebook.measures.agreement import krippendorff_alpha
@@ -44,20 +42,6 @@ def rows():
     note = f"{draws} resamples of the peer, scaled; ours has both intervals"
     yield row(name, "loop over krippendorff", ours, own_seconds(loop) * DRAWS / draws, 20, note)
     yield limit_row(name, ours, 0.5, "the limit is half a CPU second")
-
-    codes = np.where(np.isnan(X), interrater.EMPTY, X - 1).astype(np.int8)
-    names = interrater.UnorderedCategories(tuple("12345"))
-    ratings = interrater.Ratings(codes, interrater.RatingsSemantics(RATERS, names))
-
-    def estimate(resamples):
-        config = interrater.KrippendorffAlphaConfig(n_resamples=resamples)
-        interrater.KrippendorffAlphaAnalyzer(ratings, config).estimate()
-
-    few, many = (own_seconds(lambda n=n: estimate(n)) for n in (FEW, MANY))
-    ours = own_seconds(lambda: krippendorff_alpha(X, "nominal", DRAWS))
-    theirs = (many - few) * DRAWS / (MANY - FEW)
-    note = f"difference of {MANY} and {FEW} resamples of the peer, scaled"
-    yield row(f"nominal alpha, {DRAWS} resamples, {SIZE}", "interrater", ours, theirs, 15, note)
 
     small = rated(50, 4)
     ours = own_seconds(lambda: krippendorff_alpha(small, "ordinal", DRAWS), repeats=20)

@@ -1,4 +1,4 @@
-"""Evaluation against pytrec_eval and ranx: CPU time, memory, growth, start-up.
+"""Evaluation against pytrec_eval: CPU time, memory, growth, start-up.
 
 Every timed call yields the values of each query. For growth the columns hold the large and the
 small collection; for memory, megabytes.
@@ -9,9 +9,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytrec_eval
-import ranx
 from measuring import cpu_seconds, own_seconds, row, run_python
 
 from casebook.measures.ranking import evaluate
@@ -20,7 +18,6 @@ from casebook.trec import read_qrels, read_run
 DEPTH, JUDGED, POOL = 100, 10, 50_000
 MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 PYTREC = {"ndcg_cut.10", "recip_rank", "recall.100", "map"}
-RANX = ["ndcg@10", "mrr@10", "recall@100", "map"]
 OURS = f"""
 from casebook.measures.ranking import evaluate
 def call(qrels, run):
@@ -59,15 +56,10 @@ def rows():
         files[2].write_text("".join(lines))
         tables = read_qrels(files[0]), read_run(files[1])
         mixed = read_run(files[2])
-        frames = frame_of(qrels, "relevance"), frame_of(mixed, "score")
         yield compared("evaluate dicts", tables, 2.5)
         yield compared("evaluate dicts, unsorted", (tables[0], mixed), 2.5)
-        yield compared("evaluate DataFrames, unsorted", frames, 0.4, nested)
         yield compared("evaluate files", files[:2], 0.4, parsed)
         yield compared("evaluate files, unsorted", files[::2], 0.4, parsed)
-        calls = lambda: evaluate(*tables, MEASURES).per_query, lambda: ranx_values(*tables)
-        ranx_values(*(dict(list(table.items())[:20]) for table in tables))  # compiles
-        yield row("evaluate dicts", "ranx, compiled", *cpu_seconds(*calls)[0], 8)
         paths = [str(path) for path in files[:2]]
         sizes = [run_python(code + PEAK.format(*paths)) for code in (OURS, PEER)]
         yield row("peak memory, files", "pytrec_eval", *sizes, 1, "MB above imports, not s")
@@ -101,31 +93,9 @@ def compared(name, inputs, bar, as_dicts=lambda *tables: tables):
     return row(name, "pytrec_eval", *seconds, bar)
 
 
-def ranx_values(qrels, run):
-    scored = ranx.Run(run)
-    ranx.evaluate(ranx.Qrels(qrels), scored, RANX, return_mean=False)
-    return scored.scores
-
-
 def parsed(qrels, run):
     with qrels.open() as judged, run.open() as found:
         return pytrec_eval.parse_qrel(judged), pytrec_eval.parse_run(found)
-
-
-def nested(*frames):
-    """Dictionaries, since pytrec_eval takes no frames."""
-    tables = []
-    for frame in frames:
-        table = {}
-        for query, document, number in frame.to_numpy().tolist():
-            table.setdefault(query, {})[document] = number
-        tables.append(table)
-    return tables
-
-
-def frame_of(table, value):
-    rows = [(query, document, n) for query, row in table.items() for document, n in row.items()]
-    return pd.DataFrame(rows, columns=["query_id", "doc_id", value])
 
 
 def make_collection(n_queries):

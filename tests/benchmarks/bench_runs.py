@@ -1,7 +1,5 @@
 """Speed of the run registry with 10,000 runs, against fixed limits."""
 
-import hashlib
-import json
 import os
 import resource
 import subprocess
@@ -13,11 +11,8 @@ import numpy as np
 import pandas as pd
 from measuring import limit_row
 
-from casebook.files import write_json
 from casebook.runs.outputs import RunOutputs
-from casebook.runs.promotions import NO_LINE, promote
 from casebook.runs.record import RunRecord, now, write_record
-from casebook.runs.registry import discover, locate, ranked
 
 RUNS, QUERIES = 10_000, 400
 LABELS = {"DatasetHash": "d", "Parameters": {"k": 10, "seed": 1}}
@@ -33,11 +28,8 @@ def rows():
             metrics = {"ndcg@3": first, "map@1": second}
             recorded(many / f"w{number % 10}" / f"r{number:05d}", metrics)
         seconds = command_seconds("runs", "--runs-root", many, "compare")
-        yield limit_row(f"casebook runs compare, {RUNS} runs", seconds, 2, "reads every file")
-        write_history(many)
-        seconds = command_seconds("runs", "--runs-root", many, "history")
-        note = "start of the interpreter included, as in all these rows"
-        yield limit_row(f"casebook runs history, {RUNS} entries", seconds, 2, note)
+        note = "reads every file; with the start of the interpreter"
+        yield limit_row(f"casebook runs compare, {RUNS} runs", seconds, 2, note)
         rng = np.random.default_rng(1)
         for name in ("one", "two"):
             values = rng.beta(2, 3, QUERIES).round(6)
@@ -80,17 +72,3 @@ def recorded(folder, metrics, name=None):
         metrics=metrics,
     )
     write_record(folder / "run.json", record)
-
-
-def write_history(root):
-    """Copy one real entry into a chain of many, without syncing each line."""
-    listing = discover(locate(runs_root=root))
-    best = ranked(listing, "ndcg@3").iloc[0]
-    entry = promote(listing, best, "ndcg@3", "benchmark")
-    previous, lines = NO_LINE, []
-    for number in range(1, RUNS + 1):
-        line = json.dumps(entry | {"seq": number, "previous": previous}).encode()
-        previous = hashlib.sha256(line).hexdigest()
-        lines.append(line + b"\n")
-    (root / "_active" / "history.jsonl").write_bytes(b"".join(lines))
-    write_json(root / "_heads" / "history.json", {"seq": RUNS, "lineSha256": previous})

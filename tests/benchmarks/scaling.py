@@ -49,20 +49,22 @@ def encoder():
 
 
 def planted(size):
+    """Truth, queries, and frames of documents, which are made when they are read."""
     made = runpy.run_path(str(DATA / "make" / "planted.py"))
     truth = made["plant_truth"](size, QUERIES, seed=0)
     matters = np.flatnonzero(list(truth.weights.values()))
     asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
     queries = made["render"](asked, truth.queries[:, matters])
-    parts = pd.concat(made["documents_in_chunks"](truth), ignore_index=True)
-    return truth, queries, parts[["doc_id", "text", "court", "month"]]
+    return truth, queries, made["documents_in_chunks"](truth)
 
 
 def encode(size, folder):
     """Plant one corpus and encode it for all stages."""
     from casebook.retrieval.encoded import encode_corpus
 
-    _, _, documents = planted(size)
+    _, _, frames = planted(size)
+    parts = (frame[["doc_id", "text", "court", "month"]] for frame in frames)
+    documents = pd.concat(parts, ignore_index=True)
     start = time.process_time()
     encode_corpus(documents, encoder(), folder)
     seconds = time.process_time() - start

@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 import shutil
 
 import pytest
@@ -10,11 +9,10 @@ from bs4 import BeautifulSoup
 from toy_records import seal
 
 from casebook import paths
-from casebook.book.answers import MOST_ROWS, about, answers, questions
+from casebook.book.answers import MOST_ROWS, answers, questions
 from casebook.book.axis import effect_axis
-from casebook.book.front import masthead
 from casebook.book.results import read_chapters
-from casebook.paths import ROOT, run_dir
+from casebook.paths import run_dir
 from casebook.runs.headlines import Headline, read_headlines
 from casebook.runs.outputs import RunOutputs, read_numbers
 
@@ -146,30 +144,12 @@ def test_unlike_measures_never_share_an_axis(run):
     assert lane["style"] == "--value:81.2%;--low:62.5%;--high:100.0%"
 
 
-def test_the_first_sentence_says_what_was_asked_of_which_data_and_when(run):
-    run(headline("A?", topic="t"), headline("B?", dataset="my_data"))
-    text = about(read_chapters("mine", [CELL]))
-    assert ": 2 questions answered on Smoke and my data" in text and "(completed 1 Jan" in text
-
-
 def test_questions_beyond_the_first_are_named_below(run):
     run(*[headline(f"Question {number}?") for number in range(MOST_ROWS + 2)])
     markup = answers(read_chapters("mine", [CELL]))
     assert len(questions_of(markup)) == MOST_ROWS
     further = BeautifulSoup(markup, "html.parser").select(".further a")
     assert [link.text for link in further] == ["Question 10?", "Question 11?"]
-
-
-def test_the_masthead_says_date_version_citation_and_licence():
-    page = BeautifulSoup(masthead("smoke", read_chapters("smoke", [CELL])), "html.parser")
-    cited = (ROOT / "CITATION.cff").read_text()
-    version = re.search(r"^version: (.+)$", cited, re.MULTILINE)[1]
-    assert "completed 1 January 2026" in page.text and f"Version {version}" in page.text
-    assert "Licence MIT" in page.text and "completed" not in masthead(
-        "smoke", read_chapters("smoke", [])
-    )
-    cite = page.select_one("details.cite")
-    assert "The Casebook authors (2026). Casebook" in cite.p.text
 
 
 # --- front page, chapter and tables hold the same verdict and number

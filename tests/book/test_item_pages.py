@@ -4,13 +4,12 @@ import base64
 import gzip
 import json
 import shutil
-from urllib.parse import parse_qs
 
 import pandas as pd
 import pytest
 
 from casebook import paths
-from casebook.book.items import item_pages, worse_items
+from casebook.book.items import item_pages
 from casebook.book.results import ChapterResults, read_chapters
 from casebook.data.cards import card_of
 from casebook.paths import run_dir
@@ -53,25 +52,3 @@ def test_the_page_lists_chapters_and_their_data_say_how_many_items_there_are_and
     assert about["data"].endswith("#smoke-contract-and-insurance-clauses")
     assert any(", MIT" in note for note in about["notes"])
     assert "Documents are shown by their beginning." in about["notes"]
-
-
-def test_the_last_list_of_items_that_a_system_makes_worse_is_offered(keep):
-    results = pd.DataFrame(
-        {
-            "id": ["sq01", "a&b #2"] * 2,
-            "system": ["full"] * 2 + ["bm25"] * 2,
-            "score": [0.5, 0.5, 0.7, 0.2],
-        }
-    )
-    assert worse_items(keep(results)[0]) == {}
-    ready = [
-        ("held-out questions where reranking makes it worse", "full", "bm25"),
-        ("questions that nothing makes worse", "full", "full"),
-        ("a tag", None, None),
-    ]
-    found = worse_items(keep(results, ready=ready)[0])
-    assert (found["text"], found["count"], found["asked"]) == (ready[0][0], 1, 2)
-    page, _, choice = found["address"].partition("#")
-    assert page == "items.html"
-    pair = {"of": [CELL], "system": ["full"], "against": ["bm25"], "order": ["lower first"]}
-    assert parse_qs(choice) == pair | {"only": [ready[0][0]]}

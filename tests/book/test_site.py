@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup
 
 from casebook.book.build import build_book
 
@@ -31,3 +32,12 @@ def test_no_link_leads_nowhere():
             if not file.is_file() or (anchor and anchor not in anchors(file)):
                 lost.add((page.name, target))
     assert len(pages) > 40 and lost == set()
+
+
+@pytest.mark.slow
+def test_a_folded_section_is_closed_below_its_heading():
+    chapter = build_book("smoke").parent / "run" / "notebooks" / "factcheck_confusion-smoke.html"
+    page = BeautifulSoup(chapter.read_text(encoding="utf-8"), "html.parser")
+    fold = page.select_one("section#two-classes > details.folded")
+    assert fold.summary.h2 and not fold.has_attr("open")
+    assert fold.select("table") and not page.select("section#answer details.folded")

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 import shutil
 from urllib.parse import parse_qs
 
@@ -144,17 +143,3 @@ def test_the_keyboard_alone_chooses_and_the_address_keeps_the_choice(viewer, sit
     viewer.goto(f"{address}#data=gone&measure=gone&baseline=gone&systems=gone")
     viewer.reload()
     assert viewer.get_by_label("Baseline").input_value() == "BM25"
-
-
-def test_marks_lead_to_the_items_that_their_page_has(viewer, site):
-    address, _ = site
-    viewer.goto(address)
-    [mark] = viewer.locator("svg a").all()  # of the four systems the items hold two
-    path, _, choice = mark.get_attribute("href").partition("#")
-    assert path == "items.html"
-    pair = {"of": ["first"], "system": ["Dense"], "against": ["BM25"], "measure": ["nDCG@10"]}
-    assert parse_qs(choice) == pair | {"change": ["worse"]}
-    better = viewer.get_by_role("link", name=re.compile(r"^\d+ better$")).get_attribute("href")
-    assert parse_qs(better.partition("#")[2])["change"] == ["better"]
-    viewer.get_by_label("Measure").select_option("P@1")
-    assert viewer.locator("svg a").count() == 0

@@ -12,8 +12,6 @@ import typer
 from cases import failing
 
 from casebook import cli
-from casebook.data.sources import Absent
-from casebook.errors import InputError
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\nq3 0 d4 1\n"
 RUN_A = "q1 Q0 d1 1 2.0 a\nq1 Q0 d2 2 1.0 a\nq2 Q0 d1 1 2.0 a\nq2 Q0 d3 2 1.0 a\n"
@@ -157,40 +155,6 @@ def test_the_commands_are_those_of_the_contract():
     runs-list runs-compare runs-active runs-history runs-verify runs-decide runs-promote runs-rollback
     runs-matrix"""
     assert {"-".join(words) for words in COMMANDS} == set(contract.split())
-
-
-def stopped(*_, **__):
-    raise InputError("stopped")
-
-
-@pytest.fixture
-def report(casebook, tmp_path, monkeypatch):
-    """Give a function that begins a report of cells, each with notebook and data set."""
-    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path)
-    monkeypatch.setattr("casebook.batch.run.run_batch", stopped)
-
-    def begin(*cells):
-        lines = [
-            f"- {{name: {dataset}, notebook: {name}.ipynb, parameters: {{dataset: {dataset}}}}}"
-            for name, dataset in cells
-        ]
-        text = "\n".join(line.replace("}}", "}, tags: [mine]}") for line in lines)
-        (tmp_path / "grid.yml").write_text(text)
-        return casebook("report", "--grid", tmp_path / "grid.yml", "--tag", "mine")
-
-    return begin
-
-
-def test_a_report_goes_on_without_answers_that_are_nowhere_and_says_what_stands_in(
-    report, monkeypatch
-):
-    def absent(card):
-        raise Absent(f"cannot get {card.key}")
-
-    monkeypatch.setattr("casebook.data.sources.pull", absent)
-    code, _, err = report(("10_assistant", "pdpabench"))
-    warning = "warning: cannot get pdpabench; a demonstration or a reconstruction may stand in"
-    assert code == 1 and err.splitlines()[:1] == [warning] and err.endswith("stopped\n")
 
 
 HEAVY = {"matplotlib", "numpy", "pandas", "pydantic", "scipy", "sklearn", "torch"}

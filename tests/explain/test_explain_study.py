@@ -18,6 +18,7 @@ from casebook.explain.defects import (
     explanation_copies,
     lower_scores,
     noticed,
+    noticed_by,
 )
 from casebook.explain.study import Explained, explain_dataset
 from casebook.measures.faithfulness import inverse_frequency
@@ -179,3 +180,6 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
         assert is_said == (notices == 0.5) and f"{notices:.0%}".replace("%", " %") in title
     assert verdicts[0.5][FAITHFULNESS].tolist() == ["better", "worse", "undecided"]
     assert verdicts[0.9]["corrected faithfulness"] == "undecided"
+    said = noticed_by(detection(scores, copies), ["turned negation"])
+    one = f"1 of {len(DETECTORS)} measures (standard faithfulness)."
+    assert said == f"A turned negation is noticed by {one}"

@@ -4,8 +4,7 @@ import pytest
 from pydantic import BaseModel
 from serving import completion, replying, response
 
-from casebook.errors import InputError
-from casebook.models.language import CachedModel, Endpoint, NoAnswer, load_language_model
+from casebook.models.language import CachedModel, Endpoint, NoAnswer
 
 pytestmark = pytest.mark.usefixtures("fresh_answers")
 
@@ -67,31 +66,6 @@ def test_bad_servers_are_named(endpoint, monkeypatch):
         if error.value.cause != cause or message not in text or "sk-secret" in text:
             wrong.append((behaviour, text))
     assert wrong == []
-
-
-def test_a_server_that_is_down():
-    with pytest.raises(
-        NoAnswer, match=r"http://127\.0\.0\.1:9/v1 cannot be reached \(.*refused\): start"
-    ) as error:
-        Endpoint("m", "http://127.0.0.1:9/v1").complete_json("Is it?", Plausibility)
-    assert error.value.cause == "unreachable"
-    assert error.value.lasting
-
-
-def test_unknown_names_and_missing_settings(monkeypatch):
-    monkeypatch.delenv("CASEBOOK_LLM_URL", raising=False)
-    with pytest.raises(InputError, match="no language model 'gpt'"):
-        load_language_model("gpt")
-    # Notebooks and most commands have no --url.
-    with pytest.raises(InputError, match=r"no address of a language model: set CASEBOOK_LLM_URL$"):
-        load_language_model("endpoint:m")
-
-
-def test_a_busy_server_is_asked_again():
-    replies = [response({}, "Retry-After: 0.01", status="429 Busy")] * 2 + [response(completion())]
-    with replying(lambda prompt: [replies.pop(0)]) as (url, asked):
-        assert Endpoint("m", url, retries=2).reply("Is it?").text == "Four egg whites."
-    assert len(asked) == 3
 
 
 def test_neither_key_nor_prompt_goes_to_another_host(monkeypatch):

@@ -82,14 +82,10 @@ def test_a_matrix_writes_its_values_and_a_dash_for_none():
     axes = plots.matrix(SCORES, "excess", "+z.2f").axes[0]
     assert words(axes) == ["+0.12", "\u22120.20", "–", "+0.50"]
     assert labels(axes.yaxis) == ["x", "y"] and labels(axes.xaxis) == ["a set", "another set"]
-    pages = pd.DataFrame({"a set": ["#1", None], "another set": None}, ["x", "y"])
     counts = pd.DataFrame({"a set": [5, 0], "another set": 2}, ["x", "y"])
-    figure = plots.matrix(SCORES, "AUROC", addresses=pages, counts=counts)
+    figure = plots.matrix(SCORES, "AUROC", counts=counts)
     assert words(figure.axes[0])[:2] == ["0.12\n(5)", "\u22120.20\n(2)"]
-    assert list(marks(figure).items())[:3:2] == [
-        ("x, a set: AUROC 0.12 (n = 5)", "#1"),
-        ("y, a set: AUROC –", None),
-    ]
+    assert list(marks(figure))[:3:2] == ["x, a set: AUROC 0.12 (n = 5)", "y, a set: AUROC –"]
 
 
 def test_points_of_lines_lead_to_their_items():

@@ -72,19 +72,6 @@ def test_a_panel_of_one_mind_is_analysed_without_failing(preferred):
     assert found.tables["rating_agreement"].loc[0, "alpha reason"]
 
 
-@pytest.mark.parametrize(("raters", "items"), [(1, 50), (2, 3)])
-def test_one_rater_or_few_items_are_described(raters, items):
-    votes = example_votes()
-    names = tuple(f"rater{n + 1}" for n in range(raters))
-    frame = votes.frame[
-        votes.frame["rater"].isin(names) & (votes.frame["item_id"] <= f"item{items:02d}")
-    ]
-    found = analyse(votes._replace(frame=frame, raters=names), **QUICK)
-    assert found.panel.votes.shape == (items, raters) and answer_lines(found)
-    assert found.tables["cohen_kappa"].empty == (raters == 1)
-    assert found.tables["win_rates"]["reason"].iloc[-1] == "fewer_than_three_raters"
-
-
 # --- validity ------------------------------------------------------------------
 
 

@@ -30,15 +30,14 @@ def answers(count, tell, seed=0):
 
 
 def test_a_stock_phrase_is_found():
-    guess, words = guess_arms(*answers(40, " as stated above"), n_permutations=99)
+    guess = guess_arms(*answers(40, " as stated above"), n_permutations=99)
     assert guess.loc[0, ["value", "n", "control"]].tolist() == [1.0, 40, 0.5]
     assert guess.loc[0, "p"] == pytest.approx(0.01)
-    assert {"above", "stated", "as stated"} & set(words["word"])
 
 
 def test_answers_of_one_source_are_not_told_apart():
     found = [
-        guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed)[0].iloc[0]
+        guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed).iloc[0]
         for seed in range(15)
     ]
     assert abs(np.mean([guess["value"] for guess in found]) - 0.5) < 0.08

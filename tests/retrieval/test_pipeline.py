@@ -130,7 +130,6 @@ def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(in
         (lambda r: r.retrieve_many("sue"), "expected a list of texts"),
         (lambda r: r.retrieve("sue", top_k=0), "at least 1, got 0"),
         (lambda r: r.retrieve("sue", filters={"judge": "x"}), "no column 'judge'"),
-        (lambda r: r.retrieve_many(["sue"], candidates=[]), "0 candidate pools for 1"),
     ],
 )
 def test_bad_requests_are_one_clear_line(index, call, message):

@@ -1,12 +1,9 @@
 """Single items: what is kept of two frames, within a budget and a licence."""
 
-from urllib.parse import parse_qs
-
 import pandas as pd
 
 from casebook.data.cards import card_of
 from casebook.runs.items import ALL_TEXTS, item_page, items_json
-from casebook.runs.outputs import item_page_address
 
 ITEMS = pd.DataFrame(
     {
@@ -80,10 +77,3 @@ def test_a_budget_keeps_the_first_items_and_what_belongs_to_them():
     assert least["tags"] == {"part: test": [0]} and least["system_tags"] == [{"wrong": [0]}, {}]
     empty = item_page(ITEMS.head(0))
     assert empty["items"] == empty["systems"] == [] and empty["asked"] == 0
-
-
-def test_addresses_hold_any_id():
-    address = item_page_address("cell", q="a&b #2", only="hops: 1")
-    path, choice = address.split("#")
-    assert path == "items.html"
-    assert parse_qs(choice) == {"of": ["cell"], "q": ["a&b #2"], "only": ["hops: 1"]}

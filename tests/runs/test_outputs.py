@@ -1,12 +1,11 @@
 import gzip
-import json
 
 import pandas as pd
 import pytest
 
 from casebook import paths
 from casebook.files import write_json
-from casebook.runs.outputs import RunOutputs, merge_numbers
+from casebook.runs.outputs import RunOutputs
 from casebook.runs.registry import query_scores
 
 
@@ -14,24 +13,6 @@ from casebook.runs.registry import query_scores
 def results(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     return tmp_path
-
-
-def finished(results, cell):
-    path = results / "mine" / "runs" / cell / "run.json"
-    path.parent.mkdir(parents=True)
-    path.write_text("{}")
-
-
-def test_numbers_of_all_finished_cells_are_merged(results):
-    for cell, dataset in (("a", "x"), ("b", "y"), ("interrupted", "z")):
-        number = {"value": 1 / 3, "ci": [0.1, None], "n": 3, "control": None}
-        RunOutputs("mine", cell).numbers("e", {dataset: {"s": {"m": number}}})
-        if cell != "interrupted":
-            finished(results, cell)
-    merge_numbers("mine")
-    merged = json.loads((results / "mine" / "numbers.json").read_text())
-    assert merged["e"]["x"]["s"]["m"]["value"] == 0.333333
-    assert set(merged["e"]) == {"x", "y"}
 
 
 def test_no_file_holds_a_negative_zero(results):

@@ -82,13 +82,10 @@ def test_noops_are_recorded_and_not_searched(search, inert):
     assert not any(node.edit.noop for node in tree.nodes[1:])
 
 
-def test_too_few_documents_and_empty_sheets_are_refused(planted, search):
+def test_too_few_documents_are_refused(planted):
     few = HybridRetriever(planted.documents.head(9), mode="bm25")
     with pytest.raises(InputError, match="9 cases, fewer than the 10"):
         CaseSearch(few, 10)
-    empty = from_dict({"case_id": "e"}, empty=True)
-    with pytest.raises(InputError, match="no fact to change"):
-        grow_trees([empty], search)
 
 
 def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted, search, inert):

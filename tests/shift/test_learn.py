@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from simulated import Simulated
 
 from casebook.data import load
-from casebook.errors import InputError
 from casebook.shift import study
-from casebook.shift.embedded import divide, embed, folds, group_labels, per_query
+from casebook.shift.embedded import embed, folds, group_labels, per_query
 from casebook.shift.learn import (
     DOCUMENTED_MODE,
     TRAINING_MODES,
@@ -152,17 +151,6 @@ def test_folds_share_no_group_and_make_the_whole(smoke, seed, k):
     seen = [{labels[row] for row in part} for part in parts]
     assert sum(map(len, seen)) == len(set(labels))
     assert all(parts)
-
-
-def test_too_few_groups_are_an_error(planted):
-    documents = {"a": [1.0, 0], "b": [0, 1.0]}
-    queries = {"q1": [1.0, 0], "q2": [0, 1.0]}
-    qrels = {query: {"a": 1} for query in queries}
-    data = planted(queries, documents, qrels)
-    with pytest.raises(InputError, match="1 groups of queries are too few"):
-        divide(data)
-    with pytest.raises(InputError, match="unknown grouping"):
-        divide(data, by="topic")
 
 
 def test_records_of_a_ranking(planted):

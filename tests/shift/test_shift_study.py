@@ -2,14 +2,10 @@
 
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
 import pytest
 from simulated import Simulated
 
 from casebook.data import load
-from casebook.data.splits import RetrievalDataset
-from casebook.errors import InputError
 from casebook.scores import Scores
 from casebook.shift.embedded import embed
 from casebook.shift.learn import (
@@ -92,31 +88,6 @@ def test_insurance_as_documented_is_no_zero():
     for scale, gain in {1.0: -0.012, 2.0: -0.045}.items():
         scores = data.score(fit.shifted(scale=scale), [SELECTION_MEASURE])[SELECTION_MEASURE]
         assert (scores - base).mean() == pytest.approx(gain, abs=0.0015)
-
-
-class OneWord:
-    """An encoder with one dimension for each word of its list, so that every question finds its
-    document."""
-
-    name = model_hash = "one word"
-    words = ("fox", "ship", "tower", "violin", "harbour", "kettle", "meadow", "ladder")
-
-    def encode_queries(self, texts):
-        return np.array([[word in text for word in self.words] for text in texts], dtype=float)
-
-    encode_documents = encode_queries
-
-
-def test_fewer_than_three_groups_are_refused_by_their_number():
-    ids = [f"{word}-id" for word in OneWord.words]
-    documents = pd.DataFrame({"doc_id": ids, "text": OneWord.words})
-    queries = pd.DataFrame({"query_id": ids, "text": OneWord.words})
-    judged = {name: {name: 1} for name in ids}
-    for number, words in {1: "1 group", 2: "2 groups"}.items():
-        groups = {name: f"g{place % number}" for place, name in enumerate(ids)}
-        dataset = RetrievalDataset("few", "test", documents, queries, judged, groups=groups)
-        with pytest.raises(InputError, match=f"few: its questions are linked to {words}: at least"):
-            run_shift_study(dataset, OneWord())
 
 
 def test_controls_and_bounds(study):

@@ -6,7 +6,6 @@ prints every row with its bar and exits with 2 if one is outside.
 
 import argparse
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ from scipy import stats
 
 from casebook.files import write_text
 from casebook.frames import contrasts, estimates
-from casebook.retrieval.ablation import ScoredSystems
 from casebook.stats.areas import auroc, auroc_difference
 from casebook.stats.intervals import wilson
 
@@ -209,38 +207,18 @@ def skewed(studies):
         yield LEFT_OUT, "estimates", design, excluded, SKEWED, studies
 
 
-def public_paths(studies):
-    """The same null with groups, through what commands and pages call."""
+def runs_compared(studies):
+    """The same null with groups, through the comparison of runs."""
     studies = min(studies, 1000)
     for design, sizes in GROUPS.items():
-        draw = grouped(sizes)
-        rng = np.random.default_rng(3)
-        rightness = scored = 0
-        for seed in range(studies):
-            # Claims of a group are right or wrong together more often than not.
-            labels = np.repeat(np.arange(len(sizes)), sizes)
-            easy = rng.normal(size=(2, len(sizes)))[:, labels]
-            right = easy + rng.normal(size=easy.shape) > 0
-            rows = pd.DataFrame({"a": right[0], "b": right[1]}).astype(float)
-            found = contrasts(rows, [("a", "b")], labels, n_resamples=2000, seed=seed)
-            rightness += found["verdict"][0] not in ("undecided", "same")
-            names = [f"q{number}" for number in range(len(labels))]
-            reported = ScoredSystems()
-            reported.scores = {"nDCG@10": pd.DataFrame({"a": draw(rng)[0]}, index=names)}
-            reported.dataset = SimpleNamespace(groups=dict(zip(names, labels, strict=True)))
-            row = mean(reported.scores["nDCG@10"]["a"], reported.clusters, seed)
-            scored += not row["low"] <= 0 <= row["high"]
         share, _ = rejections(sizes, studies)
-        counts = {"fact-check comparison": rightness, "scorecard": scored}
-        counts["runs compare"] = round(share * studies)
-        for path, count in counts.items():
-            yield "null with groups", path, design, count, GROUPED, studies
+        yield "null with groups", "runs compare", design, round(share * studies), GROUPED, studies
 
 
 def study(studies=2000):
     """A row per procedure and design: share of studies, its interval, its bar."""
     rows = []
-    for part in (differences, families, coverage, areas, skewed, public_paths):
+    for part in (differences, families, coverage, areas, skewed, runs_compared):
         for what, path, design, count, (low, high), n in part(studies):
             share = wilson(int(count), n)
             rows.append((what, path, design, share.estimate, share.low, share.high, low, high, n))

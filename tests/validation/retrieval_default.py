@@ -6,12 +6,12 @@ choice would be without each family of collections, and writes the two tables of
 methods page. Collections that this machine lacks are named and left out.
 """
 
-import argparse
 import itertools
 import json
 import os
 import random
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,6 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.data.splits import RetrievalDataset
-from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
@@ -84,25 +83,17 @@ def judgments(count):
 CITED = (
     r"(?i)\b(?:sections?|ss?\.|u/s\.?)\s*"
     r"(\d+[A-Z]?(?:\s*(?:,|/|and|read with|r/w)\s*\d+[A-Z]?)*)\s*(?:of\s+(?:the\s+)?)?"
+    r"(?:I\.?P\.?C|Indian\s+Penal\s+Code|Penal\s+Code)"
 )
-ACTS = {
-    "ipc": r"(?:I\.?P\.?C|Indian\s+Penal\s+Code|Penal\s+Code)",
-    "crpc": r"(?:Cr\.?\s?P\.?C|Code\s+of\s+Criminal\s+Procedure|Criminal\s+Procedure\s+Code)",
-    "cpc": r"(?:C\.?P\.?C|Code\s+of\s+Civil\s+Procedure|Civil\s+Procedure\s+Code)",
-    "iea": r"(?:Indian\s+)?Evidence\s+Act",
-}
 NUMBER = re.compile(r"\d+[A-Z]?")
 
 
-def statutes(count, act="ipc"):
+def statutes(count):
     """Words of 120 judgments round a cited section, numbers removed: which section?"""
-    path = Path(os.environ["CASEBOOK_DATA_MIRROR"], "indian_acts", f"{act}.json")
-    sections = json.loads(path.read_text("utf-8"))
-    number_of = next(key for key in sections[0] if key.lower() == "section")
-    titled = "title" if "title" in sections[0] else "section_title"
-    described = "description" if "description" in sections[0] else "section_desc"
-    rows = {str(one[number_of]): row for row, one in enumerate(sections)}
-    citation = re.compile(CITED + ACTS[act])
+    path = Path(os.environ["CASEBOOK_DATA_MIRROR"], "indian_acts", "ipc.json")
+    sections = pd.DataFrame(json.loads(path.read_text("utf-8")))
+    rows = {str(number): row for row, number in enumerate(sections["Section"])}
+    citation = re.compile(CITED)
     queries, relevant = [], []
     for text in load("fire2017_irled").documents["text"].sample(frac=1, random_state=7):
         cited = [n for m in citation.finditer(text) for n in NUMBER.findall(m.group(1))]
@@ -117,9 +108,8 @@ def statutes(count, act="ipc"):
             relevant.append(known)
         if len(queries) == 120:
             break
-    texts = [f"{one[titled]}. {one[described]}" for one in sections]
-    name = "statutes" if act == "ipc" else act
-    return collection(f"{name}_{count}", texts, queries, relevant)
+    texts = sections["section_title"] + ". " + sections["section_desc"]
+    return collection(f"statutes_{count}", texts.tolist(), queries, relevant)
 
 
 def claims(key, asked, held):
@@ -232,17 +222,13 @@ def shortfall(frame, candidate):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rows", type=Path, help="folder of the scores of each query")
-    parser.add_argument("names", nargs="*", help="collections; else all, whose tables are written")
-    options = parser.parse_args()
-    options.rows.mkdir(parents=True, exist_ok=True)
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
     frames = {}
-    for name in options.names or COLLECTIONS:
-        path = options.rows / f"{name.replace(' ', '_')}.csv"
+    for name, (_, make, settings) in COLLECTIONS.items():
+        path = folder / f"{name.replace(' ', '_')}.csv"
         if not path.exists():
             print(name, flush=True)
-            _, make, settings = COLLECTIONS[name]
             try:
                 scores(make(), settings).to_csv(path)
             except (Absent, KeyError, FileNotFoundError) as error:
@@ -250,10 +236,8 @@ def main():
                 continue
         frames[name] = pd.read_csv(path, index_col=0)
     for name, table in report(frames).items():
-        print(table.round(3).to_string())
-        if not options.names:
-            text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
-            write_text(METHODS / f"{name}.csv", text)
+        path = METHODS / f"{name}.csv"
+        table.to_csv(path, index=False, float_format="%.3f", lineterminator="\n")
 
 
 def report(frames):
@@ -261,11 +245,12 @@ def report(frames):
     falls = pd.DataFrame(falls, index=list(CANDIDATES))
     print(falls.round(2).to_string())
     print("with all:", falls.max(axis=1).idxmin())
-    rows, lines = [], []
+    rows = {name: frame[frame.columns.intersection(NAMES)].mean() for name, frame in frames.items()}
+    rows = pd.DataFrame(rows, index=[*PARTS, "full"]).T.rename_axis("collection").reset_index()
+    lines = []
     for name, frame in frames.items():
         parts = [part for part in PARTS if part in frame]
         tested = frame[[*parts, "full"]]
-        rows.append({"collection": name, **tested.mean()})
         if not np.allclose(frame["full"], frame[DEFAULT]):
             raise SystemExit(f"{name}: the default is not {DEFAULT}")
         best = frame[parts].mean().idxmax()
@@ -288,7 +273,7 @@ def report(frames):
                 "chosen without it": f"{held}: {without:.3f}",
             }
         )
-    return {"retrieval_default": pd.DataFrame(lines), "retrieval_parts": pd.DataFrame(rows)}
+    return {"retrieval_default": pd.DataFrame(lines), "retrieval_parts": rows}
 
 
 if __name__ == "__main__":

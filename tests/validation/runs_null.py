@@ -53,10 +53,3 @@ def write_run(report, scores, groups=None):
     )
     write_record(folder / "run.json", record)
     return folder
-
-
-if __name__ == "__main__":
-    for name, design in DESIGNS.items():
-        for grouped in (True, False):
-            found = rejections(design, 1000, grouped=grouped)
-            print(name, "groups" if grouped else "no groups", *found)

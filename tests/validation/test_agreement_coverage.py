@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from agreement_coverage import COEFFICIENTS, TABLE, coverage_study
+from agreement_coverage import COEFFICIENTS, TABLE
 from severity_model import Design, pair_distribution, simulate, true_value
 
 from casebook.measures import agreement
@@ -26,16 +26,6 @@ def test_raters_drawn_anew_are_the_mean_of_many_panels():
     np.testing.assert_allclose(many, anew, atol=0.01)
     alike = pair_distribution(np.zeros(3))
     np.testing.assert_allclose(alike, pair_distribution(rater_sd=0.0), atol=1e-12)
-
-
-def test_study_is_reproducible_and_counts_everything():
-    options = {"n_studies": 5, "n_resamples": 50, "names": ["fleiss_kappa"]}
-    first, again = (coverage_study(Design(), **options) for _ in range(2))
-    pd.testing.assert_frame_equal(first, again)
-    assert first["studies"].eq(5).all()
-    two = coverage_study(Design(raters=2), **options)
-    lost = two.set_index(["interval", "truth"]).loc[("new panel", "new panel")]
-    assert (lost["undefined"], lost["coverage"]) == (5, 0.0)
 
 
 def test_table_of_the_book():

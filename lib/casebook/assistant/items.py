@@ -1,17 +1,14 @@
 """Single questions to assistants: answers, contexts and scores of every system."""
 
-from casebook.assistant.study import ANSWER_MEASURES, without_references
+from casebook.assistant.study import ANSWER_MEASURES
 from casebook.data.cards import card_of, may_show
-from casebook.measures.faithfulness import THRESHOLD, faithfulness
 from casebook.runs.items import ALL_TEXTS, item_page, one_line
 
-UNGROUNDED = "sentence not grounded"
-NOT_GROUNDED = "not grounded"
 ABSTAINED = "abstained"
-OPENING = 120  # characters of a context or a sentence
+OPENING = 120  # characters of a context
 
 
-def answer_items(log, rows, measures, focus, against=None, *, data=None):
+def answer_items(log, rows, measures, focus, *, data=None):
     """Questions of a log, those first on which the systems differ most by the first measure.
 
     ``data`` names the data set that the texts are from, which decides what is shown.
@@ -21,8 +18,6 @@ def answer_items(log, rows, measures, focus, against=None, *, data=None):
     answers = answers.sort_values("system", key=lambda names: names != focus, kind="stable")
     results = answers[["id", "system", *measures]].rename(columns=ANSWER_MEASURES)
     results["answer"] = answers["answer"].map(one_line)
-    results[NOT_GROUNDED] = answers.apply(_ungrounded, axis=1)
-    results[UNGROUNDED] = results[NOT_GROUNDED].map(len) > 0
     results[ABSTAINED] = answers["abstained"].astype(bool)
     results["contexts"] = answers["contexts"].map(_openings)
     by_question = rows.groupby("id", sort=False)[measures[0]]
@@ -33,8 +28,7 @@ def answer_items(log, rows, measures, focus, against=None, *, data=None):
     return item_page(
         items.reset_index(),
         results,
-        against=against,
-        ready=[(ABSTAINED, focus, None), (UNGROUNDED, focus, None)],
+        ready=[(ABSTAINED, focus, None)],
         card=card,
         shown=may_show(card) if card else ALL_TEXTS,
         item_texts=["reference"],
@@ -44,12 +38,3 @@ def answer_items(log, rows, measures, focus, against=None, *, data=None):
 
 def _openings(texts):
     return [one_line(text, OPENING) for text in texts or ()]
-
-
-def _ungrounded(row):
-    """Sentences of an answer that its contexts do not support."""
-    if row["abstained"]:
-        return []
-    scored = faithfulness(without_references(row["answer"]), row["contexts"] or [])
-    shares = {sentence.text: sentence.share for sentence in scored.sentences}
-    return _openings(text for text, share in shares.items() if (share or 1) < THRESHOLD)

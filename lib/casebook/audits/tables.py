@@ -43,17 +43,16 @@ MEASURE = "share of rows that some confusion matrix gives"
 
 
 #: What enumeration of all confusion tables says of one reported row: whether some table gives all
-#: values; by measure, whether some table gives it alone; how many tables give all; by measure, the
-#: range that the other values leave; and the share of value combinations of the same decimals that
-#: some table gives.
-RowCheck = namedtuple("RowCheck", "possible alone n_tables implied chance")
+#: values; by measure, whether some table gives it alone; by measure, the range that the other
+#: values leave; and the share of value combinations of the same decimals that some table gives.
+RowCheck = namedtuple("RowCheck", "possible alone implied chance")
 
 
 def check_row(reported, n, positives, decimals=3):
     """Check one row by enumerating all confusion tables; values are rounded or cut."""
-    if not 0 < n <= MOST_CLAIMS or n % 1:
+    if n not in range(1, MOST_CLAIMS + 1):
         raise InputError(f"n must be a whole number between 1 and {MOST_CLAIMS:,}, not {n:g}")
-    if not 0 <= positives <= n or positives % 1:
+    if positives not in range(int(n) + 1):
         raise InputError(f"{positives:g} positives of {n:g} claims are impossible")
     if not isinstance(decimals, dict):
         decimals = dict.fromkeys(REPORTED_MEASURES, decimals)
@@ -64,12 +63,13 @@ def check_row(reported, n, positives, decimals=3):
         fits[measure] = _may_be(measures[measure], value, decimals[measure])
     implied = {}
     for measure in REPORTED_MEASURES:
-        others = fits.drop(columns=measure, errors="ignore").all(axis=1)
-        left = measures.loc[others, measure]
-        implied[measure] = (float(left.min()), float(left.max())) if len(left) else None
-    n_tables = int(fits.all(axis=1).sum())
+        others = fits.drop(columns=measure, errors="ignore")
+        left = measures[measure][others.all(axis=1)]
+        implied[measure] = left.min(), left.max()
+    possible = bool(fits.all(axis=1).any())
+    alone = fits.any().to_dict()
     chance = _chance(measures[list(values.index)], decimals)
-    return RowCheck(n_tables > 0, fits.any().to_dict(), n_tables, implied, chance)
+    return RowCheck(possible, alone, implied, chance)
 
 
 def _measures_of_tables(n, positives):
@@ -111,16 +111,16 @@ def check_tables(rows):
     ----------
     rows : pandas.DataFrame
         As `read_tables` gives them: ``table``, ``row``, ``n`` (claims), ``positives``, and any of
-        accuracy, precision, recall and f1, as numbers or text. A value with a percent sign is
-        percent, and so is a column of a table whose median lies above 1.5. The longest value of a
-        column shows its decimals.
+        accuracy, precision, recall and f1, as text. A value with a percent sign is percent, and so
+        is a column of a table whose median lies above 1.5. The longest value of a column shows its
+        decimals.
 
     Returns
     -------
     pandas.DataFrame
         The rows with ``verdict`` (possible, impossible), ``impossible alone`` (measures that no
-        table gives even by themselves), the accuracy that the other values imply, ``n tables``, and
-        the ``chance`` that an invented row would pass, in [0, 1].
+        table gives even by themselves), the accuracy that the other values imply, and the
+        ``chance`` that an invented row would pass, in [0, 1].
 
     Raises
     ------
@@ -150,21 +150,19 @@ def check_tables(rows):
             known = row[["table", "row", "n", "positives"]].to_dict()
             known |= dict.fromkeys(REPORTED_MEASURES, math.nan) | reported
             known["assumed"] = row.get("assumed") or ""
-            checked.append(known | _verdict(reported, check))
+            checked.append(known | _verdict(check))
     return pd.DataFrame(checked).astype({"n": int, "positives": int})
 
 
-def _verdict(reported, check):
+def _verdict(check):
     """Columns of a row for what its check found."""
     alone = [measure for measure, is_possible in check.alone.items() if not is_possible]
-    outside = {measure: " outside 0 to 1" for measure in alone if not 0 <= reported[measure] <= 1}
-    low, high = check.implied["accuracy"] or (None, None)
+    low, high = check.implied["accuracy"]
     return {
         "verdict": POSSIBLE if check.possible else IMPOSSIBLE,
-        "impossible alone": ", ".join(measure + outside.get(measure, "") for measure in alone),
+        "impossible alone": ", ".join(alone),
         "implied accuracy low": low,
         "implied accuracy high": high,
-        "n tables": check.n_tables,
         "chance": check.chance,
     }
 
@@ -175,30 +173,31 @@ def _where(row):
 
 def _numbers(part, measure):
     """A measure's values in [0, 1], NaN if not reported, and the decimals that they show."""
-    # 80.0 as a number is 80; as text it has a decimal.
-    cells = part[measure].map(lambda cell: f"{cell:.12g}" if isinstance(cell, float) else cell)
-    texts = cells.mask(part[measure].isna(), "").astype(str).str.strip()
+    texts = part[measure].astype(object).fillna("").astype(str).str.strip()
     bare = texts.str.rstrip("% ")
-    numbers = pd.to_numeric(bare.mask(bare == ""), errors="coerce")
-    for index in part.index[(bare != "") & ~np.isfinite(numbers)]:
-        problem = f"{measure} {bare[index][:40]!r} is not a number; leave it blank if not reported"
+    shown = bare[bare != ""]
+    numbers = pd.to_numeric(shown, errors="coerce")
+    for index in shown.index[~np.isfinite(numbers)]:
+        problem = f"{measure} {shown[index][:40]!r} is not a number; leave it blank if not reported"
         raise InputError(f"{_where(part.loc[index])}: {problem}")
-    has_sign = texts.str.endswith("%")
+    has_sign = texts.str.endswith("%")[shown.index]
     is_percent = has_sign | (numbers[~has_sign].median() > PERCENT)
-    decimals = (bare.str.partition(".")[2].str.len() + 2 * is_percent)[bare != ""]
-    return (numbers / 100).where(is_percent, numbers), min(decimals.max(), DECIMALS)
+    places = shown.map(lambda text: len(text.partition(".")[2]))
+    decimals = places + 2 * is_percent
+    values = numbers.where(~is_percent, numbers / 100)
+    return values.reindex(part.index), min(decimals.max(), DECIMALS)
 
 
 def count_impossible(rows):
     """Impossible rows by table, with what chance alone would find."""
-    rows = rows.assign(impossible=rows["verdict"] == IMPOSSIBLE)
-    rows["if invented"] = 1 - rows["chance"]
-    rows["named"] = rows["row"].astype(str).where(rows["impossible"])
-    by_table = rows.groupby("table", sort=False)
-    counts = by_table[["impossible", "if invented"]].sum()
-    counts.insert(0, "rows", by_table.size())
-    counts["named"] = by_table["named"].agg(lambda names: ", ".join(names.dropna()))
-    return counts.reset_index()
+    counts = []
+    for table, part in rows.groupby("table", sort=False):
+        impossible = part["row"][part["verdict"] == IMPOSSIBLE]
+        count = {"table": table, "rows": len(part), "impossible": len(impossible)}
+        count["if invented"] = (1 - part["chance"]).sum()
+        count["named"] = ", ".join(impossible.astype(str))
+        counts.append(count)
+    return pd.DataFrame(counts)
 
 
 def possible_shares(rows, dataset):
@@ -210,10 +209,11 @@ def possible_shares(rows, dataset):
     sorted_rows = rows.sort_values("table", kind="stable")
     all_rows = rows.assign(table="All reported rows")
     counts = count_impossible(pd.concat([all_rows, sorted_rows]))
-    shares = pd.DataFrame({"system": counts["table"], "n": counts["rows"]})
-    shares["value"] = 1 - counts["impossible"] / counts["rows"]
-    shares["control"] = 1 - counts["if invented"] / counts["rows"]
-    shares["verdict"] = np.where(counts["impossible"] == 0, NO_DIFFERENCE, WORSE)
+    n = counts["rows"]
+    shares = pd.DataFrame({"system": counts["table"], "n": n})
+    shares["value"] = 1 - counts["impossible"] / n
+    shares["control"] = 1 - counts["if invented"] / n
+    shares["verdict"] = np.where(shares["value"] == 1, NO_DIFFERENCE, WORSE)
     shares = shares.assign(low=np.nan, high=np.nan, null=1.0, margin=0.0)
     shares["reason"] = "all_rows_counted"
     shares["note"] = [_assumptions(rows), *[""] * (len(shares) - 1)]  # it is on all rows
@@ -221,15 +221,14 @@ def possible_shares(rows, dataset):
 
 
 def _assumptions(rows):
-    is_assumed = rows["assumed"] != ""
-    if not is_assumed.any():
+    assumed = rows[rows["assumed"] != ""]
+    if assumed.empty:
         return ""
-    stated = rows.loc[~is_assumed, "verdict"]
-    reasons = "; ".join(rows.loc[is_assumed, "assumed"].unique())
-    return (
-        f"{is_assumed.sum()} rows are checked under an assumption ({reasons}). Without them "
-        f"{(stated == IMPOSSIBLE).sum()} of {len(stated)} are impossible."
-    )
+    stated = rows.drop(assumed.index)["verdict"]
+    n_impossible = sum(stated == IMPOSSIBLE)
+    reasons = "; ".join(assumed["assumed"].unique())
+    checked = f"{len(assumed)} rows are checked under an assumption ({reasons})."
+    return f"{checked} Without them {n_impossible} of {len(stated)} are impossible."
 
 
 def words_of(row):
@@ -247,7 +246,8 @@ def reported_items(rows):
     items = rows.sort_values("verdict", kind="stable").reset_index(drop=True)
     names = items["table"] + ": " + items["row"]
     again = names.groupby(names).cumcount() + 1
-    items.insert(0, "id", names.where(again == 1, names + " (" + again.astype(str) + ")"))
+    counted = names + " (" + again.astype(str) + ")"
+    items.insert(0, "id", names.where(again == 1, counted))
     items["text"] = "Reported of " + items["n"].astype(str) + " claims"
     for verdict in items["verdict"].unique():
         items[verdict] = items["verdict"] == verdict
@@ -314,17 +314,17 @@ def read_tables(path, n=None, positives=None):
     """
     path = Path(path)
     table = read_table(path)
-    given = {name: number for name, number in {"n": n, "positives": positives}.items() if number}
-    needed = ["row", *({"n", "positives"} - set(given))]
+    counts = {"n": n, "positives": positives}
+    given = {name: count for name, count in counts.items() if count}
+    needed = ["row", *(counts.keys() - given.keys())]
     hint = ". Counts that it lacks: --n, --positives"
     reading = read_roles(table, "reported", needed, dict.fromkeys(given, "-"), hint=hint)
-    if not any(measure in reading for measure in REPORTED_MEASURES):
+    if reading.columns.keys().isdisjoint(REPORTED_MEASURES):
         raise refusal(path, f"has none of the columns {', '.join(REPORTED_MEASURES)}")
     rows = reading.table.assign(where=[f"{path}:{line}" for line in table.index])
-    for name in ("n", "positives"):
-        rows[name] = given[name] if name in given else reading.numbers(name)
-    names = rows["table"] if "table" in reading else pd.Series("", rows.index)
-    rows["table"] = names.fillna("").replace("", path.stem)
+    for name in counts.keys() - given.keys():
+        rows[name] = reading.numbers(name)
+    rows = rows.assign(**given, table=reading.cells("table").replace("", path.stem))
     rows = rows.reset_index(drop=True)
     rows.attrs["reading"] = reading.record()
     return rows

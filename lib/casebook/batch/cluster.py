@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeout
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -22,15 +22,8 @@ from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
 from casebook.runs.record import library_digest, lock_digest
 
+# Seconds that a batch waits for the scheduler and its first worker.
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"
-"""Environment: seconds that a batch waits for the scheduler and its first worker."""
-
-
-@contextlib.contextmanager
-def threads(number):
-    with ThreadPoolExecutor(number) as executor:
-        executor.slots = lambda: number
-        yield executor
 
 
 @contextlib.contextmanager

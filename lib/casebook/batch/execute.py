@@ -27,6 +27,7 @@ from casebook.runs.record import RunRecord, each_number, file_hashes, files_of, 
 
 QUIET = {
     "HF_HUB_OFFLINE": "1",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     # Progress bars ask for widgets, which the book does not show.
@@ -42,45 +43,34 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one cell."""
-
     cell: str
     failure: str | None = None
-    seconds: float = 0.0
-    cause: str = "done"
+    cause: str = "failed"
     last_lines: tuple = ()
-
-
-class NotebookFailed(CasebookError):
-    """A cell of a notebook raised, or the notebook did not run to its end."""
-
-    def __init__(self, message, cause="failed", last_lines=()):
-        super().__init__(message)
-        self.cause = cause
-        self.last_lines = last_lines
+    seconds: float = 0.0
 
 
 # --- one cell
 
 
 def run_cell(planned, run, folder=".", *, timeout=None):
-    """Execute one cell and write its run record; its kernel works in the caller's folder."""
+    import papermill
+
     name = planned.cell.name
     begin = time.perf_counter()
     started = now()
     environment = planned.settings.environment() | {IN_EXPERIMENT: "1"}
-    outcome = Outcome(name)
+    outcome = Outcome(name, cause="done")
     try:
         _remove_outputs(run, name)
         execute(planned.cell, run, manager_class(folder, environment), timeout)
         _write_record(planned, run, started)
-    except NotebookFailed as error:
-        outcome = Outcome(name, str(error), cause=error.cause, last_lines=error.last_lines)
+    except papermill.PapermillExecutionError as error:
+        outcome = Outcome(name, *_failure(planned.cell.notebook, error))
     except CasebookError as error:
-        outcome = Outcome(name, str(error), cause="failed")
+        outcome = Outcome(name, str(error))
     except OSError as error:
-        why = f"{error.filename or run_dir(run)}: {error.strerror}"
-        outcome = Outcome(name, why, cause="failed")
+        outcome = Outcome(name, f"{error.filename or run_dir(run)}: {error.strerror}")
     if outcome.failure:
         with contextlib.suppress(OSError):
             _remove_outputs(run, name)
@@ -150,12 +140,10 @@ def execute(cell, run, manager, timeout=None):
         users = [*paths_in(whole), manager.folder]
         _write_notebook(notebook, partial, names | whole, users)
         partial.replace(folder / f"{cell.name}.ipynb")
-    except papermill.PapermillExecutionError as error:
-        raise _failure(cell.notebook, error) from None
     except TimeoutError:
-        raise NotebookFailed(f"{cell.notebook}: a cell took more than {timeout:g} s") from None
+        raise CasebookError(f"{cell.notebook}: a cell took more than {timeout:g} s") from None
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
-        raise NotebookFailed(f"{cell.notebook}: the kernel died ({error})") from None
+        raise CasebookError(f"{cell.notebook}: the kernel died ({error})") from None
     finally:
         partial.unlink(missing_ok=True)  # a traceback may hold what the environment does
 
@@ -184,7 +172,6 @@ def _write_notebook(notebook, path, parameters, user_files):
 
 
 def _failure(notebook, error):
-    """Which cell failed and why, in one line; the end of a traceback is added."""
     cause = REFUSED if error.ename == InputError.__name__ else "failed"
     foreseen = [kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())]
     why = error.evalue
@@ -195,7 +182,7 @@ def _failure(notebook, error):
         filled = [line.rstrip() for line in lines if line.strip()]
         last_lines = tuple(filled[-_LAST_LINES:])
     text = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
-    return NotebookFailed(text[:1000], cause, last_lines)
+    return text[:1000], cause, last_lines
 
 
 def _plain(text):

@@ -1,6 +1,7 @@
 """The grid of runs: which notebooks with which parameters make up a report."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,6 @@ EVERY = "*"  # need of a cell that runs after every other cell of its run, done 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Cell:
-    """One notebook with one set of parameters."""
-
     name: str
     notebook: str
     parameters: dict[str, Any] = Field(default_factory=dict)
@@ -32,10 +31,7 @@ class Cell:
 
     @property
     def experiment(self):
-        """Name of the experiment: the notebook's without number and ending."""
-        stem = Path(self.notebook).stem
-        number, _, name = stem.partition("_")
-        return name if number[:1].isdigit() else stem
+        return re.sub(r"^\d[^_]*_", "", Path(self.notebook).stem)  # without its number
 
     @property
     def source(self):

@@ -26,14 +26,14 @@ _groups = set()  # processes of this process's kernels, each of which leads its 
 _stopped = threading.Event()  # from here on kernels end as soon as they start
 
 
-def manager_class(folder, environment, base=AsyncKernelManager):
-    """A class of kernel managers that start kernels with a working folder and variables."""
+# A class of kernel managers whose kernels have this working folder and these variables.
+def manager_class(folder, environment):
     names = {"folder": str(folder), "environment": environment}
-    return type("Manager", (_Forking, base), names)
+    return type("Manager", (_Forking,), names)
 
 
+# Kernels of this process and all that they started, now and until there is a new server.
 def kill_all():
-    """Kill the kernels of this process with all that they started, now and until a new server."""
     _stopped.set()
     for pid in list(_groups):
         _kill(pid)
@@ -45,17 +45,16 @@ def _kill(pid):
             kill(pid, signal.SIGKILL)
 
 
+# It begins to import what kernels share, unless there is a server already.
 def start_server(modules):
-    """Begin to import what kernels share, unless there is a server already."""
     _stopped.clear()
     if can_fork():
-        os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels set it
         forkserver.set_forkserver_preload(["__main__", *KERNEL, *modules])
         forkserver.ensure_running()
 
 
+# Whether sockets can be beside our files, and this process may start others.
 def can_fork():
-    """Whether sockets can be beside our files, and this process may start others."""
     is_daemon = multiprocessing.current_process().daemon  # as workers of Dask are
     fits = len(util.get_temp_dir()) < 70  # the path of a socket has at most 107 characters
     # Elsewhere a fork of what has loaded the system's libraries may crash.
@@ -70,14 +69,11 @@ class Fork(multiprocessing.get_context("forkserver").Process):
     def poll(self):
         return self.exitcode
 
-    def wait(self):
-        self.join()
-        return self.exitcode
+    wait = multiprocessing.Process.join
 
 
 def become_kernel(arguments, environment, folder):
-    """Turn a fork into a kernel, which leads a process group."""
-    os.setpgid(0, 0)
+    os.setpgid(0, 0)  # what it starts is killed with it
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # it says there that it was interrupted at its end
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.clear()
@@ -88,8 +84,8 @@ def become_kernel(arguments, environment, folder):
     sys.path.insert(0, "")  # as `python -m ipykernel_launcher` has it
     from ipykernel.kernelapp import IPKernelApp
 
-    options = [f"--IPKernelApp.parent_handle={os.getppid()}", "--HistoryManager.enabled=False"]
-    IPKernelApp.launch_instance([*arguments, *options])
+    parent = f"--IPKernelApp.parent_handle={os.getppid()}"
+    IPKernelApp.launch_instance([*arguments, parent, "--HistoryManager.enabled=False"])
 
 
 def _end_with_parent():
@@ -101,12 +97,12 @@ def _end_with_parent():
 
 class _Provisioner(LocalProvisioner):
     async def launch_kernel(self, cmd, **options):
-        folder = self.parent.folder
-        options |= {"cwd": folder, "env": options["env"] | self.parent.environment}
-        options["env"]["IPYTHONDIR"] = util.get_temp_dir()
+        variables = self.parent.environment | {"IPYTHONDIR": util.get_temp_dir()}
+        options |= {"cwd": self.parent.folder, "env": options["env"] | variables}
         if self.parent.transport == "ipc" and "ipykernel_launcher" in cmd:
             arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
-            self.process = Fork(target=become_kernel, args=(arguments, options["env"], folder))
+            settings = (arguments, options["env"], options["cwd"])
+            self.process = Fork(target=become_kernel, args=settings)
             self.process.start()
             self.pid = self.pgid = self.process.pid
         else:
@@ -123,7 +119,7 @@ class _Provisioner(LocalProvisioner):
         await super().cleanup(restart)
 
 
-class _Forking:
+class _Forking(AsyncKernelManager):
     def __init__(self, *arguments, **settings):
         name = f"{util.get_temp_dir()}/{secrets.token_hex(8)}.json"
         super().__init__(*arguments, connection_file=name, **settings)

@@ -22,14 +22,13 @@ from casebook.plugins import is_plugin, source_of
 from casebook.readers import did_you_mean, parse_yaml, read_json
 from casebook.runs.locations import exists, recorded, with_paths
 
+# Parameters that name data, which are hashed: cards, folders and functions.
 DATA_PARAMETERS = ("dataset", "datasets", "rating_set", "paraphrases", "sets")
-"""Parameters that name data: cards, folders and functions, which are hashed."""
-
+# Parameters that name models, which may be folders.
 MODEL_PARAMETERS = (
     *("encoder", "reranker", "second_encoder", "stance", "judge", "judges"),
     "pipeline",  # settings by name, of which the reranker is a model
 )
-"""Parameters that name models, which may be folders."""
 
 _NAMES = vars(typing) | vars(types) | {"Path": str}  # what annotations may be made of
 
@@ -139,7 +138,6 @@ def check(source, parameters):
 
 
 def check_type(name, annotation, value):
-    """Refuse a value that an annotation excludes; pydantic says why."""
     holder = type("Parameter", (), {"__annotations__": {"kind": annotation}})
     try:
         kind = typing.get_type_hints(holder, None, _NAMES, include_extras=True)["kind"]
@@ -154,7 +152,6 @@ def check_type(name, annotation, value):
 
 
 def refuse_secrets(values):
-    """Refuse addresses with a password or a key: parameters are kept and published."""
     for name, value in values.items():
         is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
         if holds_secret(value) or is_login:

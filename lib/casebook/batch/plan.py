@@ -1,7 +1,6 @@
 """What must run, and why: the inputs of a cell are hashed and compared with its run record."""
 
 import contextlib
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -36,8 +35,6 @@ from casebook.runs.record import (
 
 @dataclass(frozen=True)
 class Planned:
-    """What will happen to one cell, and why."""
-
     cell: object
     inputs: dict
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
@@ -67,7 +64,6 @@ def plan(cells, run, force=False):
 
 
 def _planned(cell, run, inputs, force):
-    """Compare the inputs of a cell with those of its record."""
     record = None
     with contextlib.suppress(InputError):
         record = read_record(record_path(run, cell.name))
@@ -90,20 +86,25 @@ def common_inputs():
 
 
 def inputs_of(cell, common, needed=None):
-    values = resolved(cell.parameters, cell.source)
-    files = {name: paths_in(value) for name, value in values.items() if name not in DATA_PARAMETERS}
+    files = {}
+    for name, value in resolved(cell.parameters, cell.source).items():
+        if name not in DATA_PARAMETERS:
+            files[name] = paths_in(value)
     files |= plugin_sources(cell.parameters)
-    hashes = {name: [tree_digest(path) for path in files[name]] for name in files}
-    inputs = {"needs": needed, "files": {name: found for name, found in hashes.items() if found}}
-    notebook = json.loads(cell.source.read_text(encoding="utf-8"))
-    code = [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
-    return {
-        **{name: value for name, value in inputs.items() if value},
+    parts = read_json(cell.source)["cells"]
+    code = [["".join(part["source"]), part["cell_type"]] for part in parts]
+    inputs = {
         **common,
         "notebook": digest(code),
         "parameters": portable_parameters(cell.parameters, cell.source),
         "data": _data_hashes(cell, files.get("log")),
     }
+    hashes = {name: [tree_digest(path) for path in files[name]] for name in files if files[name]}
+    if hashes:
+        inputs["files"] = hashes
+    if needed:
+        inputs["needs"] = needed
+    return inputs
 
 
 def _data_hashes(cell, log):
@@ -166,14 +167,11 @@ def record_path(run, cell):
 
 
 def stored_record(run, cell):
-    """The run record of a cell, or None if it has none."""
     path = record_path(run, cell)
     return read_record(path) if path.is_file() else None
 
 
 def read_timings(run):
     """Wall seconds of a run's cells when they ran last, as far as they are known."""
-    with contextlib.suppress(InputError, AttributeError, TypeError, ValueError):
-        timings = read_json(run_dir(run) / "timings.json")
-        return {cell: float(seconds) for cell, seconds in timings.items()}
-    return {}
+    path = run_dir(run) / "timings.json"
+    return read_json(path) if path.is_file() else {}

@@ -7,13 +7,13 @@ workers of a scheduler (`casebook.batch.cluster`).
 
 import contextlib
 import os
-from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from casebook.batch import kernel
-from casebook.batch.cluster import scheduler_workers, threads
+from casebook.batch.cluster import scheduler_workers
 from casebook.batch.execute import QUIET, REFUSED, Outcome, run_cell
 from casebook.batch.grid import EVERY
 from casebook.batch.plan import read_timings, sole_writer
@@ -60,7 +60,6 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
 
 @contextlib.contextmanager
 def _workers(run, waiting, workers, scheduler):
-    """What executes the cells: threads and their kernels, or a scheduler's workers."""
     if scheduler:
         shared_file = write_text(run_dir(run) / ".handshake", os.urandom(16).hex())
         try:
@@ -73,7 +72,9 @@ def _workers(run, waiting, workers, scheduler):
     on_cpu = all(item.settings.device == "cpu" for item in waiting)
     # A single notebook imports its own; a fork of what has asked for a GPU cannot use it.
     kernel.start_server(kernel.SHARED if on_cpu and len(waiting) > 2 else ())
-    with threads(min(workers, len(waiting))) as executor:
+    number = min(workers, len(waiting))
+    with ThreadPoolExecutor(number) as executor:
+        executor.slots = lambda: number
         executor.fault = str  # none
         try:
             yield executor
@@ -85,7 +86,6 @@ def _workers(run, waiting, workers, scheduler):
 
 
 def in_order(waiting):
-    """Sorter of cells by their needs; what needs every cell comes after all that do not."""
     others = [name for name, item in waiting.items() if EVERY not in item.cell.needs]
     sorter = TopologicalSorter()
     for name, item in waiting.items():
@@ -145,6 +145,6 @@ def _execute(fault_of_worker, planned, **options):
     # A worker that came after the others were checked is checked here.
     fault = fault_of_worker()
     if fault:
-        return Outcome(planned.cell.name, f"refused: the worker {fault}", cause="failed")
+        return Outcome(planned.cell.name, f"refused: the worker {fault}")
     os.environ.update(QUIET | os.environ)
     return run_cell(planned, **options)

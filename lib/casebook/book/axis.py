@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from casebook.tables import decimal
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -17,7 +19,7 @@ class Axis:
         """The printed numbers of both ends; the right one is enough if zero lies between them."""
         digits = 2 if self.end - self.start >= 0.1 else 4
         printed = [self.unit * (end + self.null) for end in (self.start, self.end)]
-        texts = [f"{round(number, digits):zg}" for number in printed]
+        texts = [decimal(round(number, digits), "zg") for number in printed]
         return ["", texts[1]] if printed[0] == -printed[1] else texts
 
     def percent(self, value):

@@ -174,16 +174,13 @@ def rendered(stage, target):
 
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# The last line of a traceback. That of Jupyter Book, which only says that there was one, has none.
-_EXCEPTION = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception): \S")
 
 
 def _problems(output):
-    """Sphinx's warnings, else the exceptions that ended it, the cause first."""
+    """Sphinx's warnings, else the last of what it printed."""
     lines = _COLOUR.sub("", output).splitlines()
     problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
-    exceptions = dict.fromkeys(line for line in lines if _EXCEPTION.match(line))
-    return "\n".join((problems or list(exceptions) or lines)[-20:])
+    return "\n".join((problems or lines)[-20:])
 
 
 # --- the rendered site: downloads beside it, nothing that no page loads
@@ -192,10 +189,14 @@ _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
 # What changes nothing that a reader sees: the theme's script of icons, which its font draws too;
 # the text behind a page, a step of its build; elements for code in the colour of the page.
 # A page has its drawings as SVG itself. On paper, title and contents would stand there twice.
+# In the sidebar, closed lists of pages that the page above them names.
 _NEEDLESS = re.compile(
     r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>'
     r'|<li><a href="[^"]*/?_sources/[^"]*\.md"[^>]*btn-download-source-button.*?</a>\s*</li>'
     r'|<a href="[^"]*\.svg" download>SVG</a>(?: · )?'
+    r'|<details><summary><span class="toctree-toggle"(?:(?!</summary>).)*</summary><ul>\s*'
+    r'<li class="toctree-l2"><a class="reference internal" href="[^"]*'
+    r"(?:documents/|assistant_tutorial)(?:(?!</details>).)*</details>"
     r'|<div id="jb-print-docs-body".*?(?=<div id="searchbox">)'
     r'|<span class="(?:n|nn|p|w)">([^<]*)</span>',
     re.DOTALL,
@@ -210,6 +211,7 @@ _TOGGLE = '<summary><span class="toctree-toggle"'
 # The text behind pages, and below _static: the icons' other faces, the README's picture, old font
 # formats, and what only developers of the theme read.
 _UNUSED = (
+    "_static/images/logo_*",
     "_sources/**/*.md",
     "_static/**/*webpack-macros.html",
     "_static/scripts/fontawesome.js*",
@@ -238,6 +240,7 @@ def finish(run, chapters, evidence, site):
         for path in filter(Path.is_file, site.glob(pattern)):
             path.unlink()
     _finish_pages(run, chapters, site)
+    _finish_styles(site)
     _restore_notebooks(run, site)
 
 
@@ -254,6 +257,25 @@ def _finish_pages(run, chapters, site):
         if path == site / "index.html":
             page = page.replace("</head>", f"{described}</head>", 1)
         write_text(path, page)
+
+
+_RULE = re.compile(r"([^{}]+)\{[^{}]*\}")
+_IN_BRACKETS = re.compile(r"\([^()]*\)")
+_CLASS = re.compile(r"\.([A-Za-z_][\w-]*)")
+
+
+def _finish_styles(site):
+    """Drop the rules for classes that no page and no script names."""
+    texts = [path.read_text(encoding="utf-8") for path in site.rglob("*.[hj]*")]
+    named = {"bs-tooltip-auto", *re.findall(r"[\w-]+", " ".join(texts))}  # and what a script joins
+
+    def if_used(rule):
+        selectors = _IN_BRACKETS.sub("", _IN_BRACKETS.sub("", rule[1])).split(",")
+        is_used = any(named.issuperset(_CLASS.findall(selector)) for selector in selectors)
+        return rule[0] if is_used else ""
+
+    for path in site.rglob("*.css"):
+        write_text(path, _RULE.sub(if_used, path.read_text(encoding="utf-8")))
 
 
 def _compact(page):

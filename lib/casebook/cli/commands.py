@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import typing
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -71,6 +72,9 @@ def declared(function, words):
 
     @functools.wraps(function)
     def callback(**values):
+        for name, value in values.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise InputError(f"--{name} must be a finite number, not {value}")
         for name, form in forms.items():
             values[name] = _pairs(values[name], form)
         return function(**values)
@@ -84,16 +88,19 @@ def _parameter(name, settings, make):
     flags = settings.pop("flags", "--" + name.replace("_", "-")).split()
     is_required = settings.pop("required", make is typer.Argument)
     default = settings.pop("default", None)
-    kind = TYPES[settings.pop("type", "str" if default is None else type(default).__name__)]
+    usual = "str" if default is None else type(default).__name__
+    kind = TYPES[settings.pop("type", usual)]
     if kind is bool:
         default = bool(default)
     elif typing.get_origin(kind):
         default = []
     elif default is None and not is_required:
         kind = kind | None
-    info = make(*flags, **settings) if make is typer.Option else make(**settings)
-    default = Parameter.empty if is_required else default
-    return Parameter(name, KEYWORD, default=default, annotation=Annotated[kind, info])
+    names = flags if make is typer.Option else ()
+    annotation = Annotated[kind, make(*names, **settings)]
+    if is_required:
+        default = Parameter.empty
+    return Parameter(name, KEYWORD, default=default, annotation=annotation)
 
 
 # Repeated options of a form such as NAME=VALUE or LABEL:KIND.

@@ -89,6 +89,5 @@ def _plan(run, cells, names, tag, texts, force):
     sources = {cell.source for cell in batch.grid.select(cells, names, tag, texts)}
     overrides = batch.parameters.values_of(texts, sources)
     batch.grid.refuse_unstorable(overrides, "-p")
-    batch.parameters.refuse_secrets(overrides)
     batch.plan.check_writable(run)
     return batch.plan.plan(batch.grid.select(cells, names, tag, overrides), run, force)

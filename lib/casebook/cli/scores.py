@@ -25,16 +25,13 @@ def evaluate(
     measures,
     columns,
     per_query,
-    judged_only,
-    skip_missing,
     as_json,
 ):
     from casebook.frames import estimates
     from casebook.measures.ranking import evaluate
 
     sources = _sources([qrels, run], columns)
-    options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}
-    result = evaluate(*sources, measures or DEFAULT_MEASURES, **options)
+    result = evaluate(*sources, measures or DEFAULT_MEASURES)
     rows = estimates(result.frame()).rename(columns={"system": "measure", "value": "mean"})
     means = {}
     for row in rows.to_dict("records"):
@@ -93,7 +90,6 @@ def agreement(
     weights,
     scale,
     wide,
-    counts,
     by_rater,
     n_resamples,
     seed,
@@ -102,24 +98,13 @@ def agreement(
 ):
     import pandas as pd
 
-    if counts:
-        layout = {name: layout[name] for name in ("columns", "values", "rows")}
-        frame = raters.annotations.read_counts(ratings, counts, **layout)
-        level = level or "nominal"
-        panel = measures.agreement.from_counts(frame, [*frame] if level == "nominal" else None)
-    else:
-        numbers = None if level is None else level != "nominal"
-        layout |= {"raters": by_rater, "numbers": False if scale else numbers}
-        frame = raters.annotations.read_ratings(ratings, **layout)
-        is_numeric = frame.to_numpy().dtype.kind == "f"
-        level = level or ("ordinal" if is_numeric or scale else "nominal")
-        categories = [part.strip() for part in scale.split(",")] if scale else None
-        if scale and is_numeric:
-            try:
-                categories = list(map(float, categories))
-            except ValueError:
-                raise InputError(f"--scale {scale!r}: the ratings are numbers") from None
-        panel = measures.agreement.as_panel(frame, categories, wide)
+    is_number = None if level is None else level != "nominal"
+    layout |= {"raters": by_rater, "numbers": False if scale else is_number}
+    frame = raters.annotations.read_ratings(ratings, **layout)
+    is_number = frame.to_numpy().dtype.kind == "f"
+    level = level or ("ordinal" if is_number or scale else "nominal")
+    categories = _scale(scale, is_number) if scale else None
+    panel = measures.agreement.as_panel(frame, categories, wide)
     options = {"weights": weights, "seed": seed}
     results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
     say(data.tables.reading_text(frame.attrs["reading"]))
@@ -134,6 +119,14 @@ def agreement(
     notes = [f"level of krippendorff_alpha: {level}"]
     notes.append("these raters: other items; new raters: other items and other raters")
     show(values, as_json, *notes, pd.DataFrame(rows))
+
+
+def _scale(text, is_number):
+    categories = [part.strip() for part in text.split(",")]
+    try:
+        return [float(category) for category in categories] if is_number else categories
+    except ValueError:
+        raise InputError(f"--scale {text!r}: the ratings are numbers") from None
 
 
 @command(gate, "scores")
@@ -208,8 +201,6 @@ def _scores_of_runs(files, names, columns, about):
     from casebook.scores import Scores
 
     systems = [path.name.split(".")[0] for path in files[1:]]
-    if len(set(systems)) < len(systems):
-        systems = [str(path) for path in files[1:]]
     if len(set(systems)) < max(2, len(systems)):
         raise InputError("compare: give judgements and two or more different runs, or one table")
     qrels, *contents = _sources(files, columns)

@@ -40,29 +40,22 @@ def irled(card, files, split):
 def consumer_contracts(card, files, split):
     """ConsumerContractsQA: a question about a clause, and the clause to be found."""
     rows = _rows(files["test.jsonl"])
-    clause = rows["contract"].map(_numbered(rows["contract"], "c{:03d}"))
-    names = [f"q{n:03d}" for n in range(1, len(rows) + 1)]
-    queries = {"query_id": names, "text": rows["question"], "answer": rows["answer"] == "True"}
-    documents = pd.DataFrame({"doc_id": clause, "title": "", "text": rows["contract"]})
-    documents = documents.drop_duplicates(ignore_index=True)
+    clauses = rows["contract"]
+    clause = clauses.map(_numbered(clauses, "c{:03d}"))
+    clause.index = [f"q{n:03d}" for n in range(1, len(rows) + 1)]
+    documents = _documents(_numbered(clauses, "c{:03d}"))
     first_lines = documents["text"].str.split("\n").str[0].str.strip()
     # A first line of more than ten words is text, not a heading.
-    is_heading = first_lines.str.split().str.len() <= 10
-    documents["section"] = first_lines.astype(object).where(is_heading, None)
+    n_words = first_lines.str.split().str.len()
+    documents["section"] = first_lines.astype(object).where(n_words <= 10, None)
     # Clauses that differ in spaces only stay in one half.
-    letters = rows["contract"].str.split().str.join("")
-    group = clause.groupby(letters, sort=False).transform("first")
-    qrels = {query: {name: 1} for query, name in zip(names, clause, strict=True)}
-    dataset = RetrievalDataset(
-        card.key,
-        split,
-        documents,
-        pd.DataFrame(queries),
-        qrels,
-        card,
-        groups=dict(zip(names, group, strict=True)),
-        cluster="clauses",
-    )
+    letters = clauses.str.split().str.join("")
+    group = clause.groupby(letters.to_numpy(), sort=False).transform("first")
+    queries = pd.DataFrame({"query_id": clause.index, "text": rows["question"]})
+    queries["answer"] = rows["answer"] == "True"
+    qrels = {query: {name: 1} for query, name in clause.items()}
+    dataset = RetrievalDataset(card.key, split, documents, queries, qrels, card)
+    dataset = replace(dataset, groups=group.to_dict(), cluster="clauses")
     return _half(dataset, seed=HALVES)
 
 
@@ -70,31 +63,36 @@ def privacy_qa(card, files, split):
     """PrivacyQA: for each question about an app, the judged sentences of its policy."""
     rows = _rows(files["test.jsonl"])
     # An order that reveals nothing.
-    by_hash = rows["context"].map(lambda text: hashlib.sha256(text.encode()).hexdigest())
-    sentences = _numbered(rows["context"][by_hash.sort_values().index], "s{:04d}")
+    texts = sorted(rows["context"], key=lambda text: hashlib.sha256(text.encode()).hexdigest())
+    sentences = _numbered(texts, "s{:04d}")
     questions = _numbered(rows["question"], "q{:03d}")
     rows["query"] = rows["question"].map(questions)
     rows["document"] = rows["context"].map(sentences)
     rows["grade"] = (rows["answer"] == "True").astype(int)
     rows = rows.drop_duplicates(["query", "document"], keep="last").sort_values("document")
-    judged = {query: row["grade"] for query, row in rows.set_index("document").groupby("query")}
-    components = connected_components(
-        {name: list(judged[name].index) for name in questions.values()}
-    )
-    qrels = {name: row.to_dict() for name, row in judged.items() if row.nunique() == 2}
+    judged = {}
+    for query, row in rows.groupby("query"):
+        grades = row.set_index("document")["grade"]
+        judged[query] = grades.to_dict()
+    candidates = {query: list(grades) for query, grades in judged.items()}
     queries = pd.DataFrame({"query_id": questions.values(), "text": questions.keys()})
     dataset = RetrievalDataset(
         card.key,
         split,
-        pd.DataFrame({"doc_id": sentences.values(), "title": "", "text": sentences.keys()}),
-        queries[queries["query_id"].isin(qrels)].reset_index(drop=True),
-        qrels,
+        _documents(sentences),
+        queries,
+        judged,
         card,
-        candidates={query: list(grades) for query, grades in qrels.items()},
-        groups={query: components[query] for query in qrels},
+        candidates=candidates,
+        groups=connected_components(candidates),
         cluster="sets of policies",
     )
-    return _half(dataset, seed=HALVES)
+    divided = [query for query, grades in judged.items() if len({*grades.values()}) == 2]
+    return _half(dataset.subset(divided, split), seed=HALVES)
+
+
+def _documents(names):
+    return pd.DataFrame({"doc_id": names.values(), "title": "", "text": names.keys()})
 
 
 def _numbered(texts, pattern):
@@ -109,11 +107,12 @@ def _half(dataset, seed):
 
 def pdpabench(card, files, split):
     """PDPABench: questions about Singapore's Personal Data Protection Act 2012."""
-    documents = _rows(files["corpus/corpus_subsection_v1.jsonl"]).assign(title="")
-    documents = _renamed(documents, "documents")
+    sections = _rows(files["corpus/corpus_subsection_v1.jsonl"])
+    documents = _renamed(sections.assign(title=""), "documents")
     questions = _rows(files["qa/pdpa_qa_500.jsonl"]).set_index("id", drop=False)
     # The one chunk that the study scored for each question of the part.
-    scored = _rows(files[f"splits/{NAMES['parts'][split]}_triples.jsonl"])
+    part = NAMES["parts"][split]
+    scored = _rows(files[f"splits/{part}_triples.jsonl"])
     scored = scored.drop_duplicates("qid").set_index("qid")["pos_id"]
     questions = questions[questions.index.isin(scored.index)]
     chunks = questions["corpus_links"].explode().str["chunk_id"]

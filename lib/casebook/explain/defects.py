@@ -36,6 +36,7 @@ SWAPPED = next(iter(DEFECTS))
 FAITHFULNESS = [name for name in DETECTORS if name.endswith(" faithfulness")]
 WORDS = ["corrected", "documented", "code"]
 LOWER = "share of copies that score lower"
+FEW = 5  # measures, of which a sentence names all
 NO_WORD = "no explanation has a content word"
 
 
@@ -66,16 +67,25 @@ def corrupt(explanations, *, seed=0):
     return copies
 
 
+def _last_replaced(text, form, replacement):
+    for last in list(form.finditer(text))[-1:]:
+        return text[: last.start()] + replacement(last) + text[last.end() :]
+
+
 def _number_changed(text, _):
-    for last in list(_NUMBER.finditer(text))[-1:]:
-        number = int(last.group().replace(",", ""))
-        return f"{text[: last.start()]}{2 * number + 1}{text[last.end() :]}"
+    return _last_replaced(text, _NUMBER, _other_number)
+
+
+def _other_number(match):
+    return str(2 * int(match.group().replace(",", "")) + 1)
 
 
 def _negation_turned(text, _):
-    for last in list(_AUXILIARY.finditer(text))[-1:]:
-        turned = last["verb"] if last["negation"] else f"{last['verb']} not"
-        return f"{text[: last.start()]}{turned}{text[last.end() :]}"
+    return _last_replaced(text, _AUXILIARY, _turned)
+
+
+def _turned(match):
+    return match["verb"] if match["negation"] else f"{match['verb']} not"
 
 
 def _foreign_sentence(text, donor):
@@ -84,14 +94,16 @@ def _foreign_sentence(text, donor):
 
 
 def _stitched(text, donor):
-    own, others = find_quotes(text), find_quotes(donor)
+    own = find_quotes(text)
+    others = find_quotes(donor)
     if not (own and others):
         return None
     start, end = own[-1]
     words = text[start:end].split()
     foreign = donor[slice(*others[-1])].split()
-    stitched = words[: len(words) // 2] + foreign[len(foreign) // 2 :]
-    return f"{text[:start]}{' '.join(stitched)}{text[end:]}"
+    half = words[: len(words) // 2]
+    stitched = " ".join(half + foreign[len(foreign) // 2 :])
+    return text[:start] + stitched + text[end:]
 
 
 _SPOIL = {
@@ -145,12 +157,13 @@ def explanation_copies(explained, *, seed=0):
     rows = []
     for defect, texts in spoilt.items():
         for key, text in texts.items():
-            own = explained.source_of[key]
-            (source,) = foreign[key] if defect == SWAPPED else (own,)
+            own = source = explained.source_of[key]
+            if defect == SWAPPED:
+                (source,) = foreign[key]
             score = detector_scores(text, explained.sources[source], weights)
             row = {"defect": defect, "key": key, "source": own}
-            rows.append(row | {"original": True} | originals[key])
-            rows.append(row | {"original": False} | score)
+            rows.append({**row, "original": True, **originals[key]})
+            rows.append({**row, "original": False, **score})
     return pd.DataFrame(rows).astype(dict.fromkeys(DETECTORS, float))
 
 
@@ -237,11 +250,25 @@ def noticed(shares):
     return f"{upper('; '.join(texts))} (the score drops on more than {limit} of the copies)."
 
 
+def noticed_by(shares, kinds):
+    """How many of all measures notice each kind of defect; if they are few, which ones."""
+    texts = []
+    for kind in kinds:
+        measures = shares[shares["part"] == kind].sort_values("value", ascending=False)
+        found = measures.loc[measures["verdict"] == BETTER, "system_phrase"].tolist()
+        text = f"a {kind} is noticed by {len(found) or 'none'} of {len(measures)} measures"
+        if 0 < len(found) < FEW:
+            text += f" ({enumerated(found)})"
+        texts.append(text)
+    return f"{upper('; '.join(texts))}."
+
+
 def by_rule(rows):
     # Rows under the keys of ``numbers.json``: rule, and what is measured of which defect.
-    of = rows["system"].isin(FAITHFULNESS).map({True: "faithfulness", False: "share"})
+    measures = rows["measure"].replace(LOWER, "drops")
+    is_faithfulness = rows["system"].isin(FAITHFULNESS)
+    of = is_faithfulness.map({True: " of faithfulness, ", False: " of share, "})
     defects = rows["part"].map({name: defect for defect, name in DEFECTS.items()})
     rules = {name: name.removesuffix(" faithfulness") for name in FAITHFULNESS}
-    measures = rows["measure"].replace(LOWER, "drops")
-    rows = rows.assign(measure=measures + " of " + of + ", " + defects)
+    rows = rows.assign(measure=measures + of + defects)
     return rows.replace({"system": rules, "against": rules})

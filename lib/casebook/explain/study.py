@@ -90,16 +90,18 @@ def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
     if kind == "gold" and "gold_answer" not in questions:
         raise InputError(f"{dataset.name} has no reference answers: choose others than gold")
     name = dataset.name
+    found = {}
     if kind == "gold":
-        found = questions["gold_answer"].to_dict()
+        found = questions["gold_answer"]
     elif kind == "template":
-        found = {key: _quotation(text, texts[best[key]]) for key, text in questions["text"].items()}
+        for key, text in questions["text"].items():
+            found[key] = _quotation(text, texts[best[key]])
     else:
         name = f"{name}.corrected_explainer"
         explainer = Explainer({document: texts[document] for document in best.values()})
-        found = {}
         for key, text in questions["text"].items():
-            explanation = explainer.result(extract_sheet(text, key).sheet, best[key])
+            sheet = extract_sheet(text, key).sheet
+            explanation = explainer.result(sheet, best[key])
             if explanation.sentences[0].kind != "nothing":
                 found[key] = explanation.text
     explanations = pd.Series(found, dtype=object).dropna().to_dict()
@@ -151,18 +153,23 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     explanations = dict(zip(keys, reading.texts("explanation"), strict=True))
     contexts = reading.lists("contexts")
     source = reading.texts("source", may_be_empty=True)
-    named = reading.lists("sources").where(source == "", source.map(lambda name: [name]))
+    several = reading.lists("sources")
     sources = {name: text for name, text in texts.items() if text.strip()}
+    place = folder or "no folder of sources was named, which"
     source_of = {}
     for row, key in keys.items():
-        if bool(contexts[row]) == bool(named[row]):
+        named = [source[row]] if source[row] else several[row]
+        if bool(contexts[row]) == bool(named):
             reading.refuse(row, "name one of 'source', 'sources' (ids) or 'contexts' (texts)")
-        parts = contexts[row] or list(dict.fromkeys(named[row]))
-        for name in set(named[row] or ()) - sources.keys():
-            place = folder or "no folder of sources was named, which"
-            reading.refuse(row, f"source {name!r}: {place} has no such document with text")
+        parts = own = contexts[row]
+        if named:
+            parts = list(dict.fromkeys(named))
+            for name in parts:
+                if name not in sources:
+                    problem = f"{place} has no such document with text"
+                    reading.refuse(row, f"source {name!r}: {problem}")
+            own = [sources[name] for name in parts]
         source_of[key] = "\0".join(parts)
-        own = [sources[name] for name in parts] if named[row] else parts
         sources.setdefault(source_of[key], "\n\n".join(own))
     about = Path(path).stem, "explanations of your own"
     return Explained(*about, explanations, sources, source_of, {}, reading.record())
@@ -197,9 +204,11 @@ ExplanationScores = namedtuple("ExplanationScores", "rows grounded estimates")
 def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, seed=0):
     """Scores under all rules, against own sources and some of other explanations (or a `pool`)."""
     texts = explained.texts
-    rows = sentence_rows(*texts, pair_sources(*texts, draws=foreign, seed=seed, pool=pool))
-    is_grounded = (rows["share"] >= THRESHOLD - 1e-12).astype(float).where(rows["share"].notna())
-    judged = rows.assign(grounded=is_grounded).dropna(subset="grounded")
+    others = pair_sources(*texts, draws=foreign, seed=seed, pool=pool)
+    rows = sentence_rows(*texts, others)
+    judged = rows.dropna(subset="share")
+    is_grounded = judged["share"] >= THRESHOLD - 1e-12
+    judged = judged.assign(grounded=is_grounded.astype(float))
     about = {"title": explained.title, "cluster": "sources", "names": RULES}
     resampling = {"n_resamples": n_resamples, "seed": seed}
     grounded = {}
@@ -234,8 +243,9 @@ def score_tables(explained, scored):
         items[[title, f"{title}, foreign"]] = scored.grounded[rule][[MATCHED, MISMATCHED]]
     is_weak = "rule == 'corrected' and condition == @MATCHED and share < @THRESHOLD"
     weak = scored.rows.query(is_weak)
-    numbers = (weak["sentence"] + 1).astype(str).groupby(weak["explanation"])
-    items["sentences not grounded"] = numbers.agg(", ".join).reindex(items.index).fillna("")
+    numbers = weak["sentence"].add(1).astype(str)
+    listed = numbers.groupby(weak["explanation"]).agg(", ".join)
+    items["sentences not grounded"] = listed.reindex(items.index, fill_value="")
     return {"rules": rules, "explanations": items.reset_index()}
 
 

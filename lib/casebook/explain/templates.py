@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
@@ -67,11 +66,6 @@ class Explainer:
     domain : Domain, optional
         Acts and fact types of your own that documents are searched for.
 
-    Raises
-    ------
-    InputError
-        If a document that is asked for has no text.
-
     Examples
     --------
     >>> from casebook.sensitivity.extract import extract_sheet
@@ -91,8 +85,6 @@ class Explainer:
 
     def passage(self, sheet, document):
         # The passage of a document that shares most with a sheet, the first of equal ones.
-        if document not in self.texts:
-            raise InputError(f"document {document!r} has no text to explain it with")
         text = self.texts[document]
         query = facts.in_words(facts.query_text(sheet))
         start = 0
@@ -122,20 +114,21 @@ def explain_result(sheet, passage, weights, domain=SHIPPED_DOMAIN):
             is_own = fact.field.startswith("further_facts")
             shared[fact.key] = f"{fact.type} {fact.text}" if is_own else fact.text
     sentences = []
+    kinds = SENTENCES["kinds"]
     for kind, template in SENTENCES["common"].items():
-        keys = [key for key in shared if SENTENCES["kinds"].get(key[0], "further") == kind]
+        keys = [key for key in shared if kinds.get(key[0], "further") == kind]
         if keys:
             text = template.format(", ".join(shared[key] for key in keys))
             support = [passage.support(*positions[key]) for key in keys]
             sentences.append(Sentence(text, kind, support))
     # Sections have a sentence of their own.
     others = sheet.model_copy(update={"sections_cited": ()})
-    terms_shared = weights.shared(facts.in_words(facts.query_text(others)), passage.text)[
-        :MOST_TERMS
-    ]
-    if terms_shared:
-        text = SENTENCES["terms"].format(", ".join(term for term, _, _ in terms_shared))
-        support = [passage.support(start, end) for _, start, end in terms_shared]
+    query = facts.in_words(facts.query_text(others))
+    spans = weights.shared(query, passage.text)[:MOST_TERMS]
+    if spans:
+        words, starts, ends = zip(*spans, strict=True)
+        text = SENTENCES["terms"].format(", ".join(words))
+        support = list(map(passage.support, starts, ends))
         sentences.append(Sentence(text, "terms", support))
     nothing = [Sentence(SENTENCES["nothing"], "nothing")]
     return Explanation(sentences[:MOST_SENTENCES] or nothing)

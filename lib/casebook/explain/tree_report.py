@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 from casebook.explain.templates import Explainer
-from casebook.measures.rankshift import displacements, jaccard, normalised_footrule, rbo
+from casebook.measures.rankshift import displacements, normalised_footrule
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.plausibility import EDIT_OUTCOMES
 from casebook.sensitivity.tree import DISPLACEMENT, edge_frame
@@ -23,6 +23,7 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
     scores = score_table(tree, threshold)
     scores = scores.set_index("fact type").to_json(orient="index", double_precision=15)
     nodes[0]["sensitivity_scores"] = json.loads(scores)
+    noops = [{"node_id": node.name, "edit": edit.description} for node, edit in tree.noops]
     outcomes = Counter(outcome for _, _, outcome, _ in tree.decisions)
     counts = {"nodes": len(nodes), "noops": len(tree.noops)}
     counts |= {name: outcomes[name] for name in EDIT_OUTCOMES}
@@ -33,48 +34,53 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
         "counts": counts,
         "informative_terms": list(tree.terms),
         "nodes": nodes,
-        "noops": [{"node_id": node.name, "edit": edit.description} for node, edit in tree.noops],
+        "noops": noops,
     }
 
 
 def _node(k, node, explainer):
-    row = {
-        "node_id": node.name,
-        "parent_id": node.parent and node.parent.name,
-        "depth": node.depth,
-        "edge": None,
-        "fact_sheet_state": node.sheet.model_dump(),
-        "query": node.query,
-        "retrieval_results": [],
-        "diff_vs_parent": None,
-        "counterfactual_summary": f"{len(node.ranking.cases)} cases retrieved.",
-    }
+    results = []
     for rank, (case, document, score) in enumerate(zip(*node.ranking, strict=True), 1):
         result = {"rank": rank, "case_id": case, "document_id": document, "score": score}
         result["explanation"] = explainer.result(node.sheet, document).to_dict()
-        row["retrieval_results"].append(result)
+        results.append(result)
+    edge = diff = parent = None
+    summary = f"{len(results)} cases retrieved."
     if node.parent:
-        row["edge"] = {name: getattr(node.edit, name) for name in EDIT_FIELDS}
-        row["diff_vs_parent"] = diff = _diff(node, k)
-        counts = [f"{len(diff[name])} {name.replace('_', ' ')}" for name in list(diff)[:3]]
-        row["counterfactual_summary"] = f"{node.edit.description}: {', '.join(counts)}."
-    return row
+        parent = node.parent.name
+        edge = {name: getattr(node.edit, name) for name in EDIT_FIELDS}
+        diff = _diff(node, k)
+        dropped = len(diff["dropped_cases"])
+        appeared = len(diff["newly_appeared_cases"])
+        stable = len(diff["stable_cases"])
+        counts = f"{dropped} dropped, {appeared} newly appeared, {stable} stable cases"
+        summary = f"{node.edit.description}: {counts}."
+    return {
+        "node_id": node.name,
+        "parent_id": parent,
+        "depth": node.depth,
+        "edge": edge,
+        "fact_sheet_state": node.sheet.model_dump(),
+        "query": node.query,
+        "retrieval_results": results,
+        "diff_vs_parent": diff,
+        "counterfactual_summary": summary,
+    }
 
 
 def _diff(node, k):
     before = node.parent.ranking.cases
     after = node.ranking.cases
+    dropped = [case for case in before if case not in after]
+    appeared = [case for case in after if case not in before]
+    stable = [case for case in before if case in after]
     return {
-        "dropped_cases": [case for case in before if case not in after],
-        "newly_appeared_cases": [case for case in after if case not in before],
-        "stable_cases": [case for case in before if case in after],
+        "dropped_cases": dropped,
+        "newly_appeared_cases": appeared,
+        "stable_cases": stable,
         "rank_displacements": displacements(before, after, k),
         "mean_displacement": node.displacement(k),
         "normalised_footrule": normalised_footrule(before, after, k),
-        "rbo": rbo(before, after),
-        "jaccard": jaccard(before, after, k),
-        "n_parent": len(before),
-        "n_child": len(after),
     }
 
 

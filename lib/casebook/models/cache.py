@@ -45,11 +45,10 @@ class TokenVectors:
 
     @classmethod
     def concatenate(cls, parts):
-        return cls(
-            vectors=np.concatenate([part.vectors for part in parts]),
-            token_ids=np.concatenate([part.token_ids for part in parts]),
-            lengths=np.concatenate([part.lengths for part in parts]),
-        )
+        fields = []
+        for name in cls.__match_args__:
+            fields.append(np.concatenate([getattr(part, name) for part in parts]))
+        return cls(*fields)
 
     @classmethod
     def of_rows(cls, rows):
@@ -137,9 +136,10 @@ class EmbeddingCache:
         for path in sorted((folder / kind).glob("*.npz")):
             if path not in self._keys:
                 self._keys[path] = [key.tobytes() for key in _arrays(path, ["keys"])[0]]
-            rows = [row for row, key in enumerate(self._keys[path]) if key in text_of]
+            kept = self._keys[path]
+            rows = [row for row, key in enumerate(kept) if key in text_of]
             if rows:
-                found += [self._keys[path][row] for row in rows]
+                found += [kept[row] for row in rows]
                 block = TokenVectors(*_arrays(path, TokenVectors.__match_args__))
                 blocks.append(block.take(rows))
         # The longest first, in slabs that are kept at once: a run that was killed goes on where it
@@ -166,8 +166,10 @@ def _arrays(path, names):
 
 
 def _store(folder, keys, block):
-    path = folder / f"{hashlib.sha256(b''.join(keys)).hexdigest()[:32]}.npz"
-    packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)
+    joined = b"".join(keys)
+    name = hashlib.sha256(joined).hexdigest()[:32]
+    path = folder / f"{name}.npz"
+    packed = np.frombuffer(joined, dtype=np.uint8).reshape(len(keys), -1)
     arrays = {name: getattr(block, name) for name in TokenVectors.__match_args__}
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, keys=packed, **arrays)

@@ -233,10 +233,9 @@ class PluggedEncoder(Encoder):
         if new:
             vectors = called(self.name, self._towers[role], new)
             vectors = called(self.name, np.asarray, vectors, np.float32)
-            if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
-                raise InputError(
-                    f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts"
-                )
+            n = len(new)
+            if np.ndim(vectors) != 2 or len(vectors) != n or not np.isfinite(vectors).all():
+                raise InputError(f"{self.name}: expected {n} finite vectors for {n} texts")
             kept.update(zip(new, unit_rows(vectors), strict=True))
         return np.array([kept[text] for text in texts], dtype=np.float32)
 
@@ -277,8 +276,8 @@ def model_fingerprint(folder):
     names = sorted(path.relative_to(folder).as_posix() for path in paths if path.is_file())
     lines = "".join(f"{sha256_file(folder / name)}  {name}\n" for name in names)
     # What vectors in caches on disk are found by: the pooling was once a choice.
-    content = f"{hashlib.sha256(lines.encode()).hexdigest()} mean"
-    return hashlib.sha256(content.encode()).hexdigest()
+    digest = hashlib.sha256(lines.encode()).hexdigest()
+    return hashlib.sha256(f"{digest} mean".encode()).hexdigest()
 
 
 def _check_files(folder):

@@ -13,17 +13,13 @@ from casebook.models.rerankers import DECIMALS, PairModel
 
 CLASSES = ("entailment", "contradiction", "neutral")
 ENTAILMENT, CONTRADICTION, NEUTRAL = CLASSES
-NOT_ENTAILMENT = "not_entailment"
-#: Classes by the names that models give them, in any case and order.
-CLASS_OF_LABEL = {
-    **dict.fromkeys(["entailment", "entail", "entails", "entailed"], ENTAILMENT),
-    **dict.fromkeys(["contradiction", "contradict", "contradicts", "contradictory"], CONTRADICTION),
-    **dict.fromkeys(["neutral", "neither"], NEUTRAL),
-    **dict.fromkeys(["supports", "supported", "support"], ENTAILMENT),
-    **dict.fromkeys(["refutes", "refuted", "refute"], CONTRADICTION),
-    **dict.fromkeys(["not_enough_info", "nei"], NEUTRAL),
-    **dict.fromkeys(["not_entailment", "non_entailment", "not_entailed"], NOT_ENTAILMENT),
+# Names that models give their classes, in any case.
+_NAMES = {
+    ENTAILMENT: "entailment entail entails entailed supports supported support",
+    CONTRADICTION: "contradiction contradict contradicts contradictory refutes refuted refute",
+    NEUTRAL: "neutral neither not_enough_info nei not_entailment non_entailment not_entailed",
 }
+CLASS_OF_LABEL = {label: name for name, labels in _NAMES.items() for label in labels.split()}
 
 
 class EntailmentModel(PairModel):
@@ -56,8 +52,8 @@ class EntailmentModel(PairModel):
             self.costs.update({"questions": len(new), "from the cache": len(new)})
             kept = self._cache.look_up(self.model_hash, "entailment", new, self._new_shares)
             shares = np.zeros((len(new), len(CLASSES)))
-            for name, column in self._columns.items():
-                shares[:, CLASSES.index(name)] = kept.vectors[:, column]
+            places = [CLASSES.index(name) for name in self._columns]
+            shares[:, places] = kept.vectors[:, list(self._columns.values())]
             self._remembered |= dict(zip(new, shares, strict=True))
         rows = [self._remembered[text] for text in texts]
         return np.array(rows, dtype=float).reshape(len(pairs), len(CLASSES))
@@ -67,7 +63,8 @@ class EntailmentModel(PairModel):
         self.costs["from the cache"] -= len(texts)
         pairs = [tuple(json.loads(text)) for text in texts]
         tokenizer = self._model.tokenizer
-        tokens = tokenizer(*map(list, zip(*pairs, strict=True)), truncation=False)["input_ids"]
+        premises, hypotheses = zip(*pairs, strict=True)
+        tokens = tokenizer(list(premises), list(hypotheses), truncation=False)["input_ids"]
         longest = self._model.max_seq_length or tokenizer.model_max_length
         self.costs["cut off"] += sum(len(each) > longest for each in tokens)
         shares = np.round(softmax(self.logits(pairs), axis=1), DECIMALS)
@@ -75,16 +72,17 @@ class EntailmentModel(PairModel):
 
     def _columns_of_classes(self, stated):
         """Which output of the model is which class: as stated, else by its settings."""
-        labels = stated if len(stated) == len(self.labels) else self.labels
-        classes = [CLASS_OF_LABEL.get(re.sub(r"[\s-]+", "_", label.lower())) for label in labels]
-        if NOT_ENTAILMENT in classes:
-            classes[classes.index(NOT_ENTAILMENT)] = NEUTRAL
+        labels = self.labels
+        if len(stated) == len(labels):
+            labels = stated
+        words = [re.sub(r"[\s-]+", "_", label.lower()) for label in labels]
+        classes = [CLASS_OF_LABEL.get(word) for word in words]
         found = {name: column for column, name in enumerate(classes)}
         if len(found) == len(labels) and {ENTAILMENT, NEUTRAL} <= found.keys() <= set(CLASSES):
             return found
         raise InputError(
-            f"entailment model {self.name!r} has the classes {', '.join(labels)}, not "
-            f"{', '.join(CLASSES)} (or entailment, {NOT_ENTAILMENT}): give a model of natural "
-            "language inference; or, where they are numbers, name them in the order of its "
-            f"outputs, such as entailment:{'+'.join(reversed(CLASSES))}={self.name}"
+            f"entailment model {self.name!r} has the classes {', '.join(labels)}, not entailment, "
+            "contradiction, neutral (or not_entailment): give a model of natural language "
+            "inference; or, where they are numbers, name them in the order of its outputs, such as "
+            f"entailment:neutral+contradiction+entailment={self.name}"
         )

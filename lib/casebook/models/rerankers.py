@@ -90,10 +90,11 @@ class MaxSimReranker:
         spans = [np.arange(*self._starts[row : row + 2]) for row in documents]
         if self._vectors is not None:
             return map(self._vectors.take, spans)
-        passages = [passage for span in spans for passage in span]
-        vectors = self._encoder.token_vectors([self._texts[passage] for passage in passages])
+        texts = [self._texts[passage] for span in spans for passage in span]
+        vectors = self._encoder.token_vectors(texts)
         ends = np.cumsum([len(span) for span in spans])
-        return map(vectors.take, np.split(np.arange(len(passages)), ends[:-1]))
+        parts = np.split(np.arange(len(texts)), ends[:-1])
+        return map(vectors.take, parts)
 
     def _score_document(self, queries, block):
         """Scores of one document for several queries, each of at least one token."""
@@ -109,7 +110,8 @@ class MaxSimReranker:
         by_passage = np.round(by_passage, DECIMALS)
         overall = np.add.reduceat(weights * best.max(axis=1), starts) / total
         score = 0.5 * by_passage.max(axis=1) + 0.5 * overall
-        return np.round(score, DECIMALS), filled[by_passage.argmax(axis=1)]
+        passage = filled[by_passage.argmax(axis=1)]
+        return np.round(score, DECIMALS), passage
 
 
 class PairModel(LocalModel):

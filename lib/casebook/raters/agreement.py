@@ -5,7 +5,6 @@ import pandas as pd
 from casebook.findings import interval_verdicts
 from casebook.measures.agreement import COEFFICIENT_TITLES, agreement_table
 from casebook.runs.headlines import HELPS, HURTS
-from casebook.runs.items import ALL_TEXTS, item_page
 from casebook.scores import Scores
 
 THESE = "these raters"
@@ -58,26 +57,3 @@ def words_of(row):
         "answers": {HELPS: beyond, HURTS: "No, less than by chance"},
         "words": {HELPS: "beyond chance", HURTS: "below chance"},
     }
-
-
-def rating_items(frames, note=None):
-    """Items with their ratings, those first on which raters differ on most criteria.
-
-    ``frames`` are those of `casebook.raters.annotations.read_criteria`: criterion to a frame of
-    items by raters. ``note`` stands on the page.
-    """
-    ratings = pd.concat(frames, names=["criterion", "id"]).rename_axis(columns="system")
-    n_values = ratings.nunique(axis=1)
-    differ = (n_values > 1).unstack("criterion", fill_value=False)  # noqa: PD010
-    differ = differ[list(frames)].add_suffix(": not all alike")
-    order = differ.sum(axis=1).sort_values(ascending=False, kind="stable").index
-    rows = ratings.stack().unstack("criterion")[list(frames)]  # noqa: PD010, PD013
-    return item_page(
-        differ.loc[order].reset_index(),
-        rows.infer_objects().reset_index(),
-        noun="item",
-        by="rater",
-        ready=[(tag, None, None) for tag in differ.columns[differ.any()]],
-        shown=ALL_TEXTS,
-        note=note,
-    )

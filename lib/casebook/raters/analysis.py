@@ -13,7 +13,8 @@ from casebook.raters import preference, ratings
 from casebook.raters.blinding import guess_arms
 from casebook.raters.layouts import PAIRED_SCALES
 from casebook.raters.preference import MARGIN
-from casebook.raters.read import defect_table
+from casebook.raters.read import defect_table, read_forms
+from casebook.raters.unblinding import open_forms
 from casebook.scores import Scores
 from casebook.sentences import sentence
 
@@ -60,6 +61,11 @@ class ComparisonPanel(_PANEL):
     def long_ratings(self):
         table = pd.concat(self.ratings, names=["scale", "system", "item"])
         return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013
+
+
+def votes_of(paths, columns=None, key=None, side_column=None):
+    """Votes of returned forms, with the systems behind them."""
+    return open_forms(read_forms(paths, columns), key, side_column)
 
 
 def panel_of(votes, against=None):
@@ -116,7 +122,7 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames:
         win_rates; agreement, cohen_kappa, rating_agreement; rating_means, rating_tests; position,
-        length, arm_guess, telling_words; defects.
+        length, arm_guess; defects.
         Win rates and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1,
         chance is 0. What is undefined is missing, with a reason.
 
@@ -175,12 +181,10 @@ def kappa_pairs(panel, **draws):
 # What spoils a blind comparison: sides, length, texts.
 def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
     texts = (panel.texts[panel.focus], panel.texts[panel.against])
-    guess, words = guess_arms(*texts, n_permutations=permutations, seed=seed)
     return {
         "position": preference.position_effect(panel.votes, panel.left),
         "length": length_effect(panel, n_resamples=n_resamples, seed=seed),
-        "arm_guess": guess,
-        "telling_words": words,
+        "arm_guess": guess_arms(*texts, n_permutations=permutations, seed=seed),
     }
 
 

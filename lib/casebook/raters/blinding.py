@@ -1,4 +1,4 @@
-"""Could raters know which system wrote an answer? Leaks in forms, and words that tell."""
+"""Could raters know which system wrote an answer? Leaks in forms, and what texts give away."""
 
 import re
 import zipfile
@@ -62,7 +62,7 @@ def _parts(path):
 
 
 def guess_arms(focus, against, *, folds=FOLDS, n_permutations=200, seed=0):
-    """Share of items whose systems a classifier names by their texts, and the words that tell.
+    """Share of items whose systems a classifier names by their texts.
 
     It has not seen the item; p is by exchanging the systems within items.
     """
@@ -70,14 +70,14 @@ def guess_arms(focus, against, *, folds=FOLDS, n_permutations=200, seed=0):
     n = len(pairs)
     if n < folds:
         few = Interval(None, None, None, 0.95, n, "wilson", "fewer_than_folds")
-        row = coefficients({"classifier": few}, control=0.5)
-        return row.assign(p=np.nan), pd.DataFrame({"word": [], "weight": []})
+        return coefficients({"classifier": few}, control=0.5).assign(p=np.nan)
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_FEATURES)
     vectors = vectorizer.fit_transform(np.ravel(pairs)).toarray()
     # A penalised linear model knows the differences by their inner products only.
-    left, sizes, right = np.linalg.svd(vectors[::2] - vectors[1::2], full_matrices=False)
+    left, sizes, _ = np.linalg.svd(vectors[::2] - vectors[1::2], full_matrices=False)
+    places = left * sizes
     # Each item in either order: labels are exchanged within items, and a draw counts half.
-    differences = np.vstack([left * sizes, -left * sizes])
+    differences = np.vstack([places, -places])
     labels = np.repeat([1, 0], n)
     model = LogisticRegression(C=0.5, fit_intercept=False)
     share, _, p = permutation_test_score(
@@ -89,8 +89,4 @@ def guess_arms(focus, against, *, folds=FOLDS, n_permutations=200, seed=0):
         n_permutations=n_permutations,
         random_state=seed,
     )
-    weights = model.fit(differences, labels).coef_[0] @ right
-    words = pd.DataFrame({"word": vectorizer.get_feature_names_out(), "weight": weights})
-    words = words.sort_values("weight", key=abs, ascending=False, kind="stable").head(10)
-    row = coefficients({"classifier": wilson(share * n, n)}, control=0.5)
-    return row.assign(p=p), words.reset_index(drop=True)
+    return coefficients({"classifier": wilson(share * n, n)}, control=0.5).assign(p=p)

@@ -153,17 +153,17 @@ def beside_standard(analysis):
     n = counts["n_effective"]
     p = counts["p_value_sign_test"]
     rates = analysis.tables["win_rates"].set_index("who")
-    wins = (analysis.panel.votes.replace(0, np.nan) + 1) / 2
-    share = crossed_mean(wins, weights="votes")
-    share = np.clip([share["difference"], share["low"], share["high"]], 0, 1)
-    rows = [
-        ("rag_wins / n_effective", counts["rag_wins"] / max(n, 1), n, *share),
-        ("p_value_sign_test", p, n, rates.loc[THESE_RATERS, "p"], None, None),
-        ("p_value_sign_test, new raters", p, n, rates.loc[NEW_RATERS, "p"], None, None),
-    ]
+    untied = analysis.panel.votes.replace(0, np.nan)
+    net = pd.Series(crossed_mean(untied, weights="votes"))
+    share = (net[["difference", "low", "high"]] + 1) / 2
+    wins = counts["rag_wins"] / max(n, 1)
+    rows = [("rag_wins / n_effective", wins, n, *share.clip(0, 1))]
+    p_values = {"": THESE_RATERS, ", new raters": NEW_RATERS}
+    for ending, who in p_values.items():
+        rows.append((f"p_value_sign_test{ending}", p, n, rates.loc[who, "p"], None, None))
+    values = printed[AGREEMENT]
     agreement = analysis.tables["agreement"].set_index("coefficient")
     of_new = agreement[["estimate", "new_panel_low", "new_panel_high"]]
-    values = printed[AGREEMENT]
     for name, coefficient in PRINTED_COEFFICIENTS.items():
         rows.append((name, values[name], values["n_items"], *of_new.loc[coefficient]))
     means = pd.DataFrame(printed[MEAN_RATINGS], dtype=float)
@@ -219,14 +219,12 @@ def example_votes():
 # Votes of a table in the columns of a data set of votes.
 def _study_votes(table):
     rag_left = table["rag_side"] == "S1"
-    rows = table.rename(columns={"prompt": "prompt_text"}).assign(
-        item_id=table["item"].map("item{:02d}".format),
-        place=table["row"],
-        row=table["row"] + 1,
-        left=table["rag_side"].map(LEFT),
-        right=table["rag_side"].map(RIGHT),
-        system1_output=table["rag"].where(rag_left, table["base"]),
-        system2_output=table["base"].where(rag_left, table["rag"]),
-    )
-    frame = decode_judgements(rows)
-    return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())))
+    rows = table.rename(columns={"prompt": "prompt_text", "row": "place"})
+    rows["item_id"] = table["item"].map("item{:02d}".format)
+    rows["row"] = rows["place"] + 1
+    rows["left"] = table["rag_side"].map(LEFT)
+    rows["right"] = table["rag_side"].map(RIGHT)
+    rows["system1_output"] = table["rag"].where(rag_left, table["base"])
+    rows["system2_output"] = table["base"].where(rag_left, table["rag"])
+    raters = sorted(table["rater"].unique())
+    return Votes(decode_judgements(rows), (RAG, BASE), RAG, tuple(raters))

@@ -136,18 +136,17 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     rows["prompt_text"] = rows["item"].map(texts["prompt"])
     if "evidence" in texts:
         rows["evidence"] = rows["item"].map(texts["evidence"])
+    written = texts[systems].stack()  # noqa: PD013
     for side, column in {"left": "system1_output", "right": "system2_output"}.items():
-        rows[column] = [texts.loc[item, of] for item, of in rows[["item", side]].to_numpy()]
-    pairs = rows[["item", "rater", "left", "right"]].to_numpy()
-    rows["prompt_id"] = [
-        opaque_id(secret, "row", item, *sorted(pair), rater) for item, rater, *pair in pairs
-    ]
+        sides = pd.MultiIndex.from_frame(rows[["item", side]])
+        rows[column] = written.loc[sides].to_numpy()
+    ids = []
+    for item, rater, *pair in rows[["item", "rater", "left", "right"]].to_numpy():
+        ids.append(opaque_id(secret, "row", item, *sorted(pair), rater))
+    rows["prompt_id"] = ids
     key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed}
-    report = {
-        "account": account or {},
-        "draw": draw.to_dict("records"),
-        "text_changes": changes,
-    }
+    report = {"account": account or {}, "draw": draw.to_dict("records")}
+    report["text_changes"] = changes
     layout = WITH_EVIDENCE if "evidence" in texts else PAIRED
     return _write(folder, plan, layout, rows, key, planned(plan, design), report)
 
@@ -178,29 +177,26 @@ def _cleaned(texts):
 def planned(plan, design):
     raters = plan.per_item or len(plan.raters)
     items = design["item_id"].nunique()
-    size = {"items": (items,), "raters": (raters,), "win_rates": (WIN_RATE,)}
-    powers = simulated_power(**size, alpha=plan.alpha, studies=STUDIES)
-    power = powers.set_index("test").loc[PRIMARY_TEST]
-    assumed = power[["win_rate", "tie_rate", "item_sd", "rater_sd"]]
+    systems = {*design["left"], *design["right"]}
+    planned = {"items": items, "raters": dict(plan.raters), "raters_per_comparison": raters}
+    planned |= {"comparisons": len(design) // raters, "systems": len(systems)}
+    planned["seed_of_the_draw"] = plan.seed
     no_difference = [0.5 - plan.margin, 0.5 + plan.margin]
     primary = {"alpha": plan.alpha, "no_difference": no_difference}
+    size = {"items": (items,), "raters": (raters,), "win_rates": (WIN_RATE,)}
+    powers = simulated_power(**size, alpha=plan.alpha, studies=STUDIES)
+    found = powers.set_index("test").loc[PRIMARY_TEST]
+    assumed = found[["win_rate", "tie_rate", "item_sd", "rater_sd"]]
+    power = {"estimate": float(found["rejected"]), "ci": found[["low", "high"]].tolist()}
+    power["simulated_studies"] = STUDIES
+    power["assumed"] = assumed.astype(float).to_dict()
+    words = RUBRIC["registered"]
+    primary = words["paired"] | primary
     return {
-        "design": {
-            "items": items,
-            "raters": dict(plan.raters),
-            "raters_per_comparison": raters,
-            "comparisons": len(design) // raters,
-            "systems": len({*design["left"], *design["right"]}),
-            "seed_of_the_draw": plan.seed,
-        },
-        "primary": RUBRIC["registered"]["paired"] | primary,
-        "secondary": RUBRIC["registered"]["secondary"],
-        "power": {
-            "estimate": float(power["rejected"]),
-            "ci": power[["low", "high"]].tolist(),
-            "simulated_studies": STUDIES,
-            "assumed": assumed.astype(float).to_dict(),
-        },
+        "design": planned,
+        "primary": primary,
+        "secondary": words["secondary"],
+        "power": power,
     }
 
 
@@ -224,8 +220,9 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
         order = hidden_chance(secret, f"order of {rater}").permutation(len(explained))
         forms.append(explained.iloc[order].assign(rater=rater, annotator_id=rater))
     rows = pd.concat(forms, ignore_index=True)
+    cases = rows[["item", "rater"]].to_numpy()
     parts = rows[[*named, "rater"]].to_numpy()
-    rows["case_id"] = [opaque_id(secret, "case", item, rater) for item, *_, rater in parts]
+    rows["case_id"] = [opaque_id(secret, "case", *case) for case in cases]
     rows["chunk_id"] = [opaque_id(secret, "row", *part) for part in parts]
     # One unnamed system has no name to hide.
     key = {"secret": secret, "systems": list(filter(None, frame["system"].unique()))}
@@ -248,10 +245,10 @@ def _write(folder, plan, layout, rows, key, registered, report):
     sealed = hidden.assign(id=rows[layout.key])
     sealed["texts"] = rows[layout.texts].map(text_hash).to_dict("records")
     forms = dict(iter(rows.groupby("rater", sort=False)))
-    sealed = {
-        rater: {"rows": sealed.loc[form.index].to_dict("records")} for rater, form in forms.items()
-    }
-    content = {"schema": KEY_SCHEMA, "forms": sealed, **common, **key}
+    keys = {}
+    for rater, form in forms.items():
+        keys[rater] = {"rows": sealed.loc[form.index].to_dict("records")}
+    content = {"schema": KEY_SCHEMA, "forms": keys, **common, **key}
     with new_folder(folder) as temporary:
         path = write_json(temporary / SEALED / KEY, content, private=True)
         write_json(temporary / SEALED / REPORT, report, private=True)

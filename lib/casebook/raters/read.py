@@ -91,20 +91,22 @@ def form_of(book, rater, columns):
         raise InputError(f"{path}: {problem}: {way}")
     sheet = max(candidates, key=lambda sheet: sheet.name == SHEET)
     names = sheet.table.columns
-    table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
+    is_named = ~names.duplicated() & (names != "")
+    table = sheet.table.loc[:, is_named]
     layout = form_layout(table)
     used = [column.name for column in layout.columns if column.kind != "note"]
     require_values(path, sheet.name, table[table.columns.intersection(used)])
     rows = _read_rows(table, layout)
     checks = [*_form_checks(sheets, sheet, table, layout), *_cell_checks(table, layout, rows)]
     # Of rows with one id the first is used, none where their answers differ.
-    key = layout.key
-    again = rows[key].duplicated()
-    differs = again & ~rows.duplicated([key, *(column.name for column in layout.answers)])
-    lost = rows[key].isin(rows.loc[differs, key])
-    for row in rows[again].index:
+    ids = rows[layout.key]
+    again = ids.duplicated()
+    answers = [column.name for column in layout.answers]
+    differs = ~rows.duplicated([layout.key, *answers])
+    lost = ids.isin(ids[again & differs])
+    for row, name in ids[again].items():
         effect = LOST if lost[row] else NOTE
-        checks.append((row, key, "duplicate", rows.loc[row, key], effect))
+        checks.append((row, layout.key, "duplicate", name, effect))
     rows = rows[~again & ~lost].reset_index(drop=True)
     defects = defects_of(path, sheet.name, checks)
     return ReturnedForm(path, rater, layout, sheet.name, rows, _key_digest(sheets), defects)
@@ -114,7 +116,8 @@ def form_of(book, rater, columns):
 def _key_digest(sheets):
     for sheet in sheets:
         if sheet.name == ABOUT_SHEET and sheet.head:
-            return dict(sheet.table.iloc[:, :2].to_numpy().tolist()).get(KEY_DIGEST)
+            about = sheet.table.iloc[:, :2].to_numpy()
+            return dict(about.tolist()).get(KEY_DIGEST)
     return None
 
 

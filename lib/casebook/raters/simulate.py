@@ -65,9 +65,10 @@ def fill_forms(study, folder, truth=None, *, seed=0):
     if key["layout"] != "paired" or not paths:
         raise InputError(f"{study}: has no workbooks of comparisons to fill")
     rng = generator(seed, "simulated panel")
-    sealed = {row["id"]: row for form in key["forms"].values() for row in form["rows"]}
-    items = sorted({row["item"] for row in sealed.values()}, key=str)
-    liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
+    forms = [pd.DataFrame(form["rows"]) for form in key["forms"].values()]
+    sealed = pd.concat(forms).set_index("id")[["item", "left", "right"]]
+    items = sorted(sealed["item"].unique(), key=str)
+    liking = pd.Series(rng.normal(0, truth.item_sd, len(items)), items)
     with new_folder(folder) as temporary:
         for path in paths:
             book = load_workbook(path)
@@ -76,12 +77,13 @@ def fill_forms(study, folder, truth=None, *, seed=0):
             rater_liking = rng.normal(0, truth.rater_sd)
             for cells in sheet.iter_rows(min_row=2):
                 cell_of = dict(zip(names, cells, strict=True))
-                row = sealed[cell_of[PAIRED.key].value]
-                likes = truth.effect + liking[row["item"]] + rater_liking
-                sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
+                item, left, right = sealed.loc[cell_of[PAIRED.key].value]
+                likes = truth.effect + liking[item] + rater_liking
+                sign = {left: 1, right: -1}.get(key["focus"], 0)
                 wins_left = rng.random() < special.expit(sign * likes)
                 preferred = "S1" if wins_left else "S2"
-                preferred = "Tie" if rng.random() < truth.ties else preferred
+                if rng.random() < truth.ties:
+                    preferred = "Tie"
                 cell_of["preferred"].value = preferred
                 for column in PAIRED.answers[1:]:
                     won = column.name.endswith(preferred.lower())

@@ -193,22 +193,24 @@ def read_votes(forms, side_column=None, *, last_column=False):
         rows["item_id"] = rows["prompt_text"].str.split().str.join(" ")
         rows["place"] = range(1, len(rows) + 1)
         tables.append(rows.assign(rater=form.rater))
-    prompts = pd.concat([rows["item_id"].drop_duplicates() for rows in tables])
-    n_forms = prompts.value_counts()
+    kept = [rows.drop_duplicates("item_id") for rows in tables]
+    votes = pd.concat(kept)
+    n_forms = votes["item_id"].value_counts()
     defects = []
     for form, rows in zip(forms, tables, strict=True):
-        again = rows.duplicated("item_id")
-        is_alone = (rows["item_id"].map(n_forms) == 1) & (len(forms) > 1)
-        kinds = {"no_key": rows["left"].isna() & ~again, "duplicate": again}
+        items = rows["item_id"]
+        again = items.duplicated()
+        has_no_key = rows["left"].isna() & ~again
+        is_alone = items.map(n_forms) < min(len(forms), 2)
+        kinds = [("no_key", has_no_key, LOST), ("duplicate", again, LOST)]
+        kinds.append(("other_prompt", is_alone, NOTE))
         checks = []
-        for kind, is_so in (kinds | {"other_prompt": is_alone}).items():
-            effect = NOTE if kind == "other_prompt" else LOST
-            for row, item in rows.loc[is_so, "item_id"].items():
+        for kind, is_so, effect in kinds:
+            for row, item in items[is_so].items():
                 checks.append((row, "prompt_text", kind, short(item), effect))
         defects += [*form.defects, *defects_of(form.path, form.sheet, checks)]
-    rows = pd.concat([rows.drop_duplicates("item_id") for rows in tables])
     raters = tuple(form.rater for form in forms)
-    return Votes(decode_judgements(rows), (RAG, BASE), RAG, raters, tuple(defects))
+    return Votes(decode_judgements(votes), (RAG, BASE), RAG, raters, tuple(defects))
 
 
 # The column that says which side is the system under study; none is guessed.

@@ -105,7 +105,7 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
     """Answer of a retriever of the user, checked: scores by document for each query."""
     name = getattr(retriever, "__qualname__", type(retriever).__name__)
     answer = called(name, retriever, queries, depth)
-    known = pd.Index(list(doc_ids))
+    known = list(doc_ids)
     rows = []
     try:
         for ids, scores in zip(*answer, strict=True):
@@ -115,11 +115,11 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
     if len(rows) != len(queries):
         raise InputError(f"{name}: expected two lists of {len(queries)} lists, found {len(rows)}")
     for row in rows:
-        is_unknown = known.get_indexer(row.index) < 0
-        is_wrong = is_unknown | row.index.duplicated() | ~np.isfinite(row)
-        if is_wrong.any():
+        is_known = row.index.isin(known)
+        is_wrong = ~is_known | row.index.duplicated() | ~np.isfinite(row)
+        for document in row.index[is_wrong]:
             problem = "is no document, is given twice or has no finite score"
-            raise InputError(f"{name}: {row.index[is_wrong][0]!r} {problem}")
+            raise InputError(f"{name}: {document!r} {problem}")
     return [row.to_dict() for row in rows]
 
 
@@ -290,12 +290,15 @@ def milliseconds_per_question(results, n_questions):
     What a system finds remembered because another one did the same before it, the encoding of
     questions and the reranker's scores, counts as the longest that one took.
     """
-    ours = {name: each for name, each in results.items() if isinstance(each, RetrievalResult)}
-    costs = pd.DataFrame({name: each.costs for name, each in ours.items()}).T
-    costs = costs.drop(CONTROL_SYSTEMS, errors="ignore")
+    costs = {}
+    for name, result in results.items():
+        if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS:
+            costs[name] = result.costs
+    costs = pd.DataFrame(costs).T
     for stage in costs.columns.intersection(["encoding", "reranker"]):
-        costs[stage] = costs[stage].mask(costs[stage].notna(), costs[stage].max())
-    return (1000 * costs.sum(axis=1) / n_questions).to_dict()
+        costs.loc[costs[stage].notna(), stage] = costs[stage].max()
+    seconds = costs.sum(axis=1) / n_questions
+    return (1000 * seconds).to_dict()
 
 
 # --- tables

@@ -229,31 +229,41 @@ def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):
 
 
 def _write(index, cut, files, encode, size, client):
-    parts = {"passages": index.passages(cut), "documents": index.passages()}
-    every_text = [text for part in parts.values() for text in part.texts]
-    rows, texts = pd.factorize(pd.Series(every_text, dtype=object))  # each text once
+    passages = index.passages(cut)
+    documents = index.passages()
+    every_text = pd.Series([*passages.texts, *documents.texts], dtype=object)
+    rows, texts = pd.factorize(every_text)  # each text once
     shards = write_vectors(files, list(texts), encode, size, client)
-    for name, part in parts.items():
-        of_part, rows = np.split(rows, [len(part)])
-        np.save(files / f"{name}.npy", np.stack([*part.chunks[1:], of_part]))
-        np.save(files / f"{name}.tokens.npy", token_frequencies(index.encoder, part.texts))
+    of_passages, of_documents = np.split(rows, [len(passages)])
+    _write_places(files / "passages", passages, of_passages)
+    _write_places(files / "documents", documents, of_documents)
     for preset in PRESETS:
-        parts["documents"].bm25(preset).save(files / preset)
+        documents.bm25(preset).save(files / preset)
     columns = index.documents.drop(columns="text").to_dict("list")
     (files / "documents.json").write_text(json.dumps(columns, ensure_ascii=False), "utf-8")
     data = [text.encode() for text in index.texts]
+    bounds = np.cumsum([0, *map(len, data)])
     np.save(files / "texts.npy", np.frombuffer(b"".join(data), dtype=np.uint8))
-    np.save(files / "bounds.npy", np.cumsum([0, *map(len, data)]))
-    paths = [path for path in files.rglob("*.*") if path.name != VECTORS]
+    np.save(files / "bounds.npy", bounds)
+    digests = {}
+    for path in files.rglob("*.*"):
+        if path.name != VECTORS:
+            digests[path.relative_to(files).as_posix()] = sha256_file(path)
     return {
         "folder": files.name,
-        "files": {path.relative_to(files).as_posix(): sha256_file(path) for path in paths},
-        "documents": len(index),
-        "passages": len(parts["passages"]),
+        "files": digests,
+        "documents": len(documents),
+        "passages": len(passages),
         "median_words": index.median_words,
         "shards": shards,
         "dims": np.load(files / VECTORS, mmap_mode="r").shape[1],
     }
+
+
+def _write_places(stem, part, rows):
+    tokens = token_frequencies(part.index.encoder, part.texts)
+    np.save(stem.with_suffix(".npy"), np.stack([*part.chunks[1:], rows]))
+    np.save(stem.with_suffix(".tokens.npy"), tokens)
 
 
 def write_vectors(files, texts, encode, size=None, client=None):
@@ -266,8 +276,8 @@ def write_vectors(files, texts, encode, size=None, client=None):
     files = files.absolute()  # workers may run elsewhere
     shards = {}
     for start in range(0, len(texts), size):
-        part = texts[start : start + size]
-        shards[files / SHARDS / f"{start}-{start + len(part)}.sha256"] = part
+        end = min(start + size, len(texts))
+        shards[files / SHARDS / f"{start}-{end}.sha256"] = texts[start:end]
     stored = stored_shards(files)
     kept = [path for path, is_whole in stored.items() if is_whole and path in shards]
     for path in stored.keys() - kept:

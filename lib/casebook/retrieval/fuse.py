@@ -106,14 +106,17 @@ def standardised_sum(lists, weights=None, pool=50, depth=100):
     ids = reciprocal_rank_fusion(lists, depth=pool).ids
     total = np.zeros(ids.shape)
     best_ranks = np.full(ids.shape, np.inf)
+    filled = ids >= 0
     for entry, weight in zip(lists, _checked(lists, weights), strict=True):
+        listed = np.where(entry.ids >= 0, entry.scores, np.inf)
+        lowest = listed.min(axis=1, initial=np.inf)
+        is_short = entry.lengths < depth
+        lowest[is_short] = np.minimum(lowest[is_short], 0.0)
         scores = entry.scores_of(ids)
-        lowest = np.where(entry.ids >= 0, entry.scores, np.inf).min(axis=1, initial=np.inf)
-        lowest = np.where(entry.lengths < depth, np.minimum(lowest, 0.0), lowest)
         scores = np.where(np.isnan(scores), lowest[:, None], scores)
-        total += weight[:, None] * z_scores(scores, ids >= 0)
+        total += weight[:, None] * z_scores(scores, filled)
         best_ranks = np.fmin(best_ranks, entry.ranks_of(ids))
-    total = np.where(ids >= 0, np.round(total, _DECIMALS), -np.inf)
+    total = np.where(filled, np.round(total, _DECIMALS), -np.inf)
     return best_first(ids, total, best_ranks)
 
 
@@ -158,8 +161,8 @@ def _sum_by_document(lists, values):
     rows, columns = np.nonzero(ids >= 0)
     # One number for a query and a document.
     n_documents = ids.max(initial=0) + 1
-    keys = rows * n_documents + ids[rows, columns]
-    keys, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    named = rows * n_documents + ids[rows, columns]
+    keys, first, places = np.unique(named, return_index=True, return_inverse=True)
     totals = np.bincount(places, values[rows, columns], len(keys))
     rows, documents = np.divmod(keys, n_documents)
     best_ranks = ranks[order][columns[first]]

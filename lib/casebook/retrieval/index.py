@@ -59,14 +59,7 @@ class CorpusIndex:
 
 
 def documents_frame(documents):
-    """Frame of doc_id, text and metadata: of a frame, a list of such records, {id: text}, or texts.
-
-    The ids of a list of texts are their places, from "0".
-    """
-    if isinstance(documents, list) and all(isinstance(text, str) for text in documents):
-        documents = dict(enumerate(documents))
-    if isinstance(documents, dict):
-        documents = pd.DataFrame({"doc_id": map(str, documents), "text": documents.values()})
+    """Frame of doc_id, text and metadata: of a frame, or of a list of such records."""
     if not isinstance(documents, pd.DataFrame | list):
         raise InputError("documents: expected a frame or records with doc_id and text")
     documents = pd.DataFrame(documents).reset_index(drop=True)

@@ -42,9 +42,9 @@ class HybridRetriever:
 
     Parameters
     ----------
-    documents : pandas.DataFrame, list, dict, or CorpusIndex
-        The collection: ``doc_id``, ``text`` and metadata as a frame or as records, ``{id: text}``,
-        or texts. An index can be shared by retrievers with different settings.
+    documents : pandas.DataFrame, list of dict, or CorpusIndex
+        The collection: ``doc_id``, ``text`` and metadata. An index can be shared by retrievers
+        with different settings.
     encoder : str or encoder, default "minilm"
         As in :func:`casebook.load_encoder`; a mode of words alone loads none.
     reranker : str or None, default "maxsim"
@@ -155,21 +155,17 @@ class HybridRetriever:
         weights = self._semantic_weights(queries, costs)
         groups = self._groups(queries, weights)
         parts = []
+        is_shared = allowed is None or len(allowed) == 1
         for config, rows in groups:
-            is_shared = allowed is None or len(allowed) == 1
-            batch = Batch(
-                [queries[row] for row in rows],
-                config,
-                allowed if is_shared else allowed[rows],
-                required.take(rows),
-                weights[rows],
-                search_depth,
-            )
-            parts.append(self._run(batch, depth, costs))
+            asked = [queries[row] for row in rows]
+            found = allowed if is_shared else allowed[rows]
+            further = required.take(rows), weights[rows], search_depth
+            parts.append(self._run(Batch(asked, config, found, *further), depth, costs))
         order = np.argsort(np.concatenate([rows for _, rows in groups]))
         stages = {}
         for name in parts[0]:
-            stages[name] = ranked.stack([part[name] for part in parts]).take(order)
+            of_groups = ranked.stack([part[name] for part in parts])
+            stages[name] = of_groups.take(order)
         passages = stages.pop("passages").ids
         costs = pd.Series(costs, dtype=float).rename_axis("stage")
         return RetrievalResult(top_k, stages, passages, costs, self.index, self.config)
@@ -240,8 +236,6 @@ class HybridRetriever:
             allowed = ranked.metadata_mask(self.index.documents, filters)[None, :]
         if candidates is None:
             return allowed, RankedLists.empty(n_queries)
-        if len(candidates) != n_queries:
-            raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
         mask = np.zeros((n_queries, len(self.index)), dtype=bool)
         for row, pool in enumerate(candidates):
             mask[row, self.index.positions(pool)] = True
@@ -336,10 +330,13 @@ def _fused(lists, batch, depth):
     config = batch.config
     if len(lists) == 1:
         return lists[0].truncate(depth)
-    powers = [batch.weights ** _WEIGHT_POWERS.get(name, 0.0) for name in config.lists]
-    # BM25 lists share one weight.
-    words = np.array([name.startswith("bm25") for name in config.lists])
-    weights = np.array(powers) / np.where(words, words.sum(), 1)[:, None]
+    n_word_lists = sum(name.startswith("bm25") for name in config.lists)
+    weights = []
+    for name in config.lists:
+        weight = batch.weights ** _WEIGHT_POWERS.get(name, 0.0)
+        if name.startswith("bm25"):  # these lists share one weight
+            weight = weight / n_word_lists
+        weights.append(weight)
     if config.fusion == "standardised":
         return fuse.standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
     if config.fusion == "weighted_sum":
@@ -416,21 +413,23 @@ class RetrievalResult:
 
     def hits(self, row):
         documents = self.final.ids[row, : self.top_k]
-        metadata = self.index.documents.drop(columns=["doc_id", "text"], errors="ignore")
+        documents = documents[documents >= 0]
+        metadata = self.index.documents.drop(columns="text", errors="ignore")
+        metadata = metadata.iloc[documents].to_dict("records")
         hits = []
-        for column, document in enumerate(documents[documents >= 0].tolist()):
+        for document, passage, about in zip(documents, self.passages[row], metadata, strict=False):
             scores = {}
             for stage, lists in self.stages.items():
                 for score in lists.scores[row][lists.ids[row] == document]:
                     scores[stage] = float(score)
-            passage = self.passages[row, column]
-            chunks = self.index.passages(None if passage < 0 else self.config.cut).chunks
             place = document if passage < 0 else passage
-            start, end = int(chunks.start[place]), int(chunks.end[place])
+            cut = None if passage < 0 else self.config.cut
+            chunks = self.index.passages(cut).chunks
+            start = int(chunks.start[place])
+            end = int(chunks.end[place])
             text = self.index.texts[document][start:end]
-            (about,) = metadata.iloc[[document]].to_dict("records")
-            doc_id = self.index.doc_ids[document]
-            hits.append(Hit(column + 1, doc_id, text, start, end, about, scores))
+            doc_id = about.pop("doc_id")
+            hits.append(Hit(len(hits) + 1, doc_id, text, start, end, about, scores))
         return hits
 
 

@@ -61,13 +61,11 @@ class RankedLists:
     def columns_of(self, wanted):
         """Column of each wanted id in the list of its own query; -1 where it is not listed."""
         wanted = np.asarray(wanted, np.int64)
-        # Ids of different queries become different numbers, so that one search finds them all.
-        size = max(self.ids.max(initial=0), wanted.max(initial=0)) + 1
-        rows, columns = np.nonzero(self.ids >= 0)
-        listed = pd.Index(rows * size + self.ids[rows, columns])
-        keys = np.arange(len(wanted))[:, None] * size + wanted
-        entries = listed.get_indexer(keys.ravel()).reshape(wanted.shape)
-        return np.where(wanted >= 0, np.append(columns, ABSENT)[entries], ABSENT)
+        found = np.full(wanted.shape, ABSENT)
+        for row, ids in enumerate(self.ids):
+            listed = pd.Index(ids[ids >= 0])
+            found[row] = listed.get_indexer(wanted[row])
+        return found
 
     def ranks_of(self, wanted):
         columns = self.columns_of(wanted)
@@ -94,8 +92,6 @@ def from_scores(scores, k):
     scores = np.atleast_2d(np.asarray(scores, np.float64))
     n_queries, items = scores.shape
     k = min(positive_depth(k), items)
-    if np.isnan(scores).any():
-        raise InputError("a retrieval score is NaN: check the vectors or the text")
     # Everything at or above the k-th score competes, so that ties at the cut are settled by
     # position and not by the order that a partition leaves behind.
     cut = np.partition(scores, items - k, axis=1)[:, [items - k]]
@@ -135,7 +131,7 @@ def collapse(lists, owner):
 
 def extend(head, *tails):
     """Continue lists below their end by what other lists hold; scores become reciprocal ranks."""
-    ids = np.concatenate([head.ids, *(tail.ids for tail in tails)], axis=1)
+    ids = np.concatenate([lists.ids for lists in (head, *tails)], axis=1)
     rows, columns = _first_of_each(ids)
     ranks = np.arange(len(rows)) - np.searchsorted(rows, rows) + 1.0
     return RankedLists.of(rows, ids[rows, columns], 1 / ranks, len(ids))

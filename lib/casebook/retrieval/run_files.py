@@ -86,16 +86,19 @@ def coverage_of_run(dataset, run):
     questions = set(dataset.queries["query_id"])
     found = {query: run[query] for query in run if query in questions and run[query]}
     lists = ranked_run(dataset, run)
-    entries = sum(map(len, found.values()))
+    entries = 0
+    unknown = 0
+    for row in found.values():
+        entries += len(row)
+        unknown += len(row.keys() - documents)
+    tied = [row for row in lists if len(set(row.values())) < len(row)]
     return {
         "questions matched": len(found),
         "questions missing (each counts as 0)": len(questions) - len(found),
-        "questions of no use here": len(run) - len(run.keys() & questions),
-        "questions with tied scores": sum(len(set(row.values())) < len(row) for row in lists),
+        "questions of no use here": len(run.keys() - questions),
+        "questions with tied scores": len(tied),
         "entries": entries,
-        "entries that name unknown documents": sum(
-            len(row.keys() - documents) for row in found.values()
-        ),
+        "entries that name unknown documents": unknown,
         "entries that are not ranked": entries - sum(map(len, lists)),
     }
 

@@ -63,7 +63,6 @@ CHANGES = ["gained", "lost", "unchanged"]
 
 
 def compare_named(listing, names, metric):
-    """Two runs by name compared query by query, with the labels that differ."""
     if len(names) != 2:
         raise InputError("compare takes no run or two: candidate and reference")
     runs = [find_run(listing, name) for name in names]
@@ -128,8 +127,7 @@ def _flips(before, after, sign):
 
 
 def evidence_of(verdict, *notes, basis=None, improvement=None):
-    """The documented fields of evidence; what was not measured is None."""
-    return {
+    return {  # the documented fields; what was not measured is None
         "verdict": verdict,
         "basis": basis,
         "improvement": improvement,
@@ -186,13 +184,14 @@ def settle(verdict, message):
 def apply_gate(listing, candidate, reference, metric, margin):
     """Whether a run is not worse than another by more than a margin: verdict, notes, evidence."""
     evidence = weigh(listing, candidate, reference, metric, -margin, inclusive=True)
-    text = f"{evidence['verdict'].upper()}: {metric}"
+    verdict = evidence["verdict"]
+    text = f"{verdict.upper()}: {metric}"
     if evidence["improvement"] is not None:
         text += " {improvement:+z.4f}".format_map(evidence)
     if evidence["low"] is not None:
         text += " [{low:+z.4f}, {high:+z.4f}] n={n}".format_map(evidence)
     notes = [f"{text} against -{margin:g}", *evidence["notes"]]
-    return {"verdict": evidence["verdict"], "notes": notes, "evidence": evidence}
+    return {"verdict": verdict, "notes": notes, "evidence": evidence}
 
 
 # --- decisions, in their documented form
@@ -252,7 +251,6 @@ def _named_run(listing, run, score):
 
 
 def apply_decision(listing, decision):
-    """Promote exactly the candidate of a decision, if it says so."""
     if decision["action"] != PROMOTE:
         return None
     folder = Path(decision["candidate"]["runDirectory"])

@@ -1,12 +1,10 @@
 """Headlines: the one to four answers of a chapter, which the front page shows."""
 
-import json
-import math
 from dataclasses import dataclass
 
-from casebook.paths import run_dir
+from casebook.runs.outputs import read_numbers
 from casebook.stats.intervals import bounds_text
-from casebook.tables import escape_markdown, reason_text
+from casebook.tables import decimal, escape_markdown, reason_text, with_minus
 from casebook.verdicts import (  # notebooks import the words from here  # noqa: F401
     ANSWERS,
     EFFECTS,
@@ -61,27 +59,23 @@ class Headline:
     @classmethod
     def of(cls, row, question, *, null=0.0, **names):
         """Effect, interval, counts and verdict of a row of `contrasts` or of `estimates`."""
-        is_contrast = "difference" in row
-        groups = row.get("groups")
-        fields = {
-            "value": _around(row["difference" if is_contrast else "value"], null),
-            "low": _around(row["low"], null),
-            "high": _around(row["high"], null),
-            "null": null,
-            "system": row.get("system"),
-            "against": row.get("against"),
-            "n": int(row["n"]),
-            "groups": None if groups is None else int(groups),
-            "reason": row["reason"] if isinstance(row.get("reason"), str) else None,
-            "decision": row.get("verdict") if is_contrast else None,
-            "level": _around(row.get("level"), 0.0),
-            "baseline": _around(row.get("baseline"), 0.0),
-        }
+        known = row.astype(object).where(row.notna(), None)
+        fields = {name: known.get(name) for name in ("system", "against", "reason")}
+        for name in ("level", "baseline"):
+            fields[name] = _around(known.get(name), 0.0)
+        for name in ("low", "high"):
+            fields[name] = _around(known[name], null)
+        for name in ("n", "groups"):
+            fields[name] = known.get(name) and int(known[name])
+        value = known.get("value")
+        if "difference" in row:
+            value = known["difference"]
+            fields["decision"] = known.get("verdict")
+        fields |= {"value": _around(value, null), "null": null}
         return cls(question, **fields | names)
 
     @property
     def verdict(self):
-        """The verdict: that of the contrast, else from the interval and the margin alone."""
         if self.value is None:
             return NOT_MEASURED
         decision = self.decision or verdict_of(self.low, self.high, self.margin, reason=self.reason)
@@ -101,12 +95,11 @@ class Headline:
 
     @property
     def effect(self):
-        """The effect with its interval, as text; a value around ``null`` is printed as itself."""
         if self.value is None:
             return ""
         spec = "+z.3f" if self.against and not self.null else "z.3f"  # a difference has a sign
         bounds = [None if bound is None else bound + self.null for bound in (self.low, self.high)]
-        return f"{self.value + self.null:{spec}} {bounds_text(*bounds, spec)}"
+        return f"{decimal(self.value + self.null, spec)} {with_minus(bounds_text(*bounds, spec))}"
 
     @property
     def count(self):
@@ -124,7 +117,6 @@ class Headline:
 
     @property
     def plain(self):
-        """The answer in words: its opening, and what the levels mean where that is stated."""
         answer = self.answer
         if self.verdict == NOT_MEASURED:
             return f"{answer}: {self.why or 'nothing was compared'}"
@@ -134,7 +126,6 @@ class Headline:
 
     @property
     def numbers(self):
-        """The numbers of the answer: effect, interval, measure, baseline and counts."""
         if self.verdict == NOT_MEASURED:
             return f"({self.count})" if self.n else ""
         against = f" against {self.against}" if self.against else ""
@@ -147,13 +138,11 @@ class Headline:
 
     @property
     def sentence(self):
-        """The answer as plain text: in words first, its numbers after them."""
         separator = " " if self.meaning or self.verdict == NOT_MEASURED else ": "
         return f"{self.plain}{separator}{self.numbers}".rstrip() + "."
 
     @property
     def markdown(self):
-        """Question and answer for a page: the plain sentence, then its numbers in grey."""
         text = escape_markdown(f"{self.question} {self.plain.rstrip('.')}.")
         if not self.numbers:
             return f"**{text}**"
@@ -184,14 +173,8 @@ def counted(number, plural):
 
 def _around(value, null):
     # A number relative to the one that means nothing; None where it is undefined.
-    return None if value is None or math.isnan(value) else float(value) - null
-
-
-def headlines_text(rows):
-    return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return None if value is None else float(value) - null
 
 
 def read_headlines(run, cell):
-    path = run_dir(run) / "headlines" / f"{cell}.json"
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    return [Headline(**row) for row in rows]
+    return [Headline(**row) for row in read_numbers(run, cell, "headlines")]

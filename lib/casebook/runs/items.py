@@ -77,9 +77,14 @@ def item_page(
         Room, as JSON.
     """
     shown = may_show(card) if shown is None else shown
-    texts = (documents or {}) if "documents" in shown else {}
-    withheld = [] if "items" in shown else ["text", *item_texts]
-    withheld += [] if "documents" in shown else document_texts
+    texts = {}
+    withheld = []
+    if "items" not in shown:
+        withheld += ["text", *item_texts]
+    if "documents" in shown:
+        texts = documents or {}
+    else:
+        withheld += document_texts
     results = pd.DataFrame(columns=["id", "system"]) if results is None else results
     items = items.drop(columns=withheld, errors="ignore").astype({"id": str})
     results = results.drop(columns=withheld, errors="ignore").astype({"id": str})
@@ -108,22 +113,27 @@ def item_page(
         "measures": measures.tolist(),
         "ready": [[tag, *map(places.get, pair)] for tag, *pair in ready],
     }
-    cells = fields.to_numpy(object).reshape(len(items), len(systems), len(fields.columns)).tolist()
-    rows = items.select_dtypes(exclude=bool).assign(cells=cells).to_dict("records")
+    shape = len(items), len(systems), len(fields.columns)
+    cells = fields.to_numpy(object).reshape(shape)
+    rows = items.select_dtypes(exclude=bool).assign(cells=cells.tolist()).to_dict("records")
 
     def collect(count):
         positions = {}  # of the documents that are named, in the list of these
+        kept = [_item(row, texts, positions) for row in rows[:count]]
+        openings = [[name, one_line(texts[name], OPENING)] for name in positions]
+        by_system = [flags.xs(name, level=1).head(count) for name in systems]
         return head | {
-            "items": [_item(row, texts, positions) for row in rows[:count]],
-            "documents": [[name, one_line(texts[name], OPENING)] for name in positions],
+            "items": kept,
+            "documents": openings,
             "tags": _places(tags.head(count)),
-            "system_tags": [_places(flags.xs(name, level=1).head(count)) for name in systems],
+            "system_tags": [_places(of_system) for of_system in by_system],
         }
 
     def size(count):
         return len(items_json(collect(count)))
 
-    return collect(1 + bisect.bisect_right(range(2, len(items) + 1), most_bytes, key=size))
+    fits = bisect.bisect_right(range(2, len(items) + 1), most_bytes, key=size)
+    return collect(1 + fits)
 
 
 def ranking_items(
@@ -151,20 +161,24 @@ def ranking_items(
         What a reader may want to see beside where ``focus`` is worse: text, system, and the system
         that is better there; left out if one was not run.
     """
-    scores = {name: study.scores[name] for name in list(study.scores)[:MOST_MEASURES]}
+    measures = list(study.scores)[:MOST_MEASURES]
     runs = study.runs()
     systems = sorted(runs, key=lambda name: name != focus)
-    first = next(iter(scores.values())).drop(columns=list(study.controls), errors="ignore")
-    spread = first.max(axis=1) - first.min(axis=1)
+    compared = study.scores[measures[0]].drop(columns=list(study.controls), errors="ignore")
+    spread = compared.max(axis=1) - compared.min(axis=1)
     ids = spread.sort_values(ascending=False, kind="stable").index
-    qrels = study.dataset.qrels
-    relevant = {id: [name for name, grade in qrels[id].items() if grade > 0] for id in ids}
+    relevant = {}
+    for id in ids:
+        grades = study.dataset.qrels[id]
+        relevant[id] = [name for name, grade in grades.items() if grade > 0]
     results = []
     for system in systems:
-        rows = pd.DataFrame({name: frame.loc[ids, system] for name, frame in scores.items()})
+        rows = pd.DataFrame({"id": ids, "system": system}, ids)
+        for name in measures:
+            rows[name] = study.scores[name][system]
         rows[FIRST] = [list(runs[system][id])[:DEPTH] for id in ids]
         rows[NOTHING] = [set(relevant[id]).isdisjoint(rows[FIRST][id]) for id in ids]
-        results.append(rows.rename_axis("id").reset_index().assign(system=system))
+        results.append(rows)
     questions = study.dataset.queries.set_index("query_id").loc[ids, ["text"]].rename_axis("id")
     for tag, members in (tags or {}).items():
         questions[tag] = questions.index.isin(members)
@@ -175,7 +189,7 @@ def ranking_items(
     if against:
         phrase = [study.phrases.get(system, system) for system in (focus, against)]
         worse = (f"questions where {phrase[0]} is worse than {phrase[1]}", focus, against)
-        ready = [worse, *(row for row in ready if set(row[1:]) <= set(systems))]
+        ready = [row for row in (worse, *ready) if set(row[1:]) <= set(systems)]
     page = item_page(
         questions.reset_index(),
         pd.concat(results),
@@ -223,6 +237,5 @@ def items_json(content):
 
 
 def one_line(text, most=LONGEST_TEXT):
-    """A text in one line, with an ellipsis where it was longer."""
     text = " ".join(str(text).split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -13,7 +13,6 @@ from casebook.figures import Figure, as_svg, views
 from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
-from casebook.runs.headlines import headlines_text
 from casebook.runs.items import STORED_DIGITS, items_json
 from casebook.runs.leaderboard import LEADERBOARD_TIMES
 from casebook.runs.record import RECORD, each_number, json_rows, require
@@ -85,7 +84,6 @@ class RunOutputs:
         return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
-        """Keep single items, such as questions or claims, as `item_page` collects them."""
         return write_text(self._json("items"), items_json(items))
 
     def leaderboard(
@@ -99,7 +97,6 @@ class RunOutputs:
         timing=None,
         **content,
     ):
-        """Keep levels and contrasts of all pairs of systems, for the page that compares any two."""
         table = pd.DataFrame({"system": names}, pd.Index(systems))
         places = {"": controls} | (groups or {})
         for group, members in places.items():
@@ -139,12 +136,12 @@ class RunOutputs:
         """Write each `Headline`, the answers of a chapter; one that answers nothing has no file."""
         if headlines:
             rows = _rounded([asdict(headline) for headline in headlines])
-            write_text(self._json("headlines"), headlines_text(rows))
+            write_json(self._json("headlines"), rows)
 
 
 def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
-    mixed = frame.select_dtypes(object)
+    mixed = frame.select_dtypes([object, "str"])
     frame = frame.assign(**{name: mixed[name].map(_six_digits) for name in mixed})
     return table_for_csv(frame).to_csv(index=False, float_format=_six_digits, lineterminator="\n")
 

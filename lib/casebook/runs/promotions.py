@@ -36,9 +36,8 @@ def read_promotions(root, metric=None):
         remedy = "restore it from a copy, or move _active and _heads elsewhere"
         raise InputError(f"{root / LOG}: {faults[0]}: the log was changed: {remedy}")
     entries = [json.loads(line) for line in lines]
-    if metric is None:
-        return entries
-    return [entry for entry in entries if entry["metric"] == metric_key(metric)]
+    wanted = metric and metric_key(metric)
+    return [entry for entry in entries if wanted in (None, entry["metric"])]
 
 
 def active_promotion(root, metric):
@@ -86,8 +85,8 @@ def promote(listing, run, metric, reason, *, force=False, after=None, decision=N
         return _add(listing.root, entry)
 
 
+# A second time it goes further back.
 def rollback(root, metric, reason):
-    """Make the run active again that was so before; a second time goes further back."""
     with _writing(root, reason):
         standing = []  # promotions that were not rolled back
         for entry in read_promotions(root, metric):

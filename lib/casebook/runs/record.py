@@ -121,7 +121,6 @@ def utc(moment=None):
 
 
 def write_record(path, record):
-    """Write ``run.json`` under its documented keys, sealed by its own hash."""
     value = json.loads(json.dumps(record.model_dump(by_alias=True)))
     return write_json(path, value | {SEAL: digest(value)})
 
@@ -154,6 +153,7 @@ def each_number(tree, names=()):
 # --- evidence: every file that a run wrote, by the SHA-256 that its record keeps
 
 RECORD = "run.json"
+# Of a report; measured times are not, as no rerun gives them.
 EVIDENCE_FOLDERS = (
     "notebooks",
     "numbers",
@@ -165,8 +165,6 @@ EVIDENCE_FOLDERS = (
     "tables",
     "figures",
 )
-"""Folders of a report whose files are evidence; measured times are not, as no rerun gives them."""
-
 REMEDY = "restore it from a copy, or run it again"
 
 
@@ -200,7 +198,6 @@ def output_faults(folder, record):
 
 
 def require(folder, remedy=REMEDY):
-    """The record of a run, of which no output may be gone or altered."""
     record = read_record(folder / RECORD)
     for name, reason in output_faults(folder, record).items():
         raise InputError(f"{(folder / name).resolve()}: {reason}: {remedy}")
@@ -263,7 +260,6 @@ def digest(value):
 
 
 def tree_digest(folder, skip=()):
-    """Hash of the names and bytes of the files below a folder, or of one file."""
     folder = Path(folder)
     if folder.is_file():
         return sha256_file(folder)

@@ -81,7 +81,6 @@ def current_tenant():
 
 
 def check_tenant(path, tenant):
-    """Refuse a folder that belongs to another tenant."""
     folders = itertools.pairwise(Path(path).resolve().parts)
     others = {name for parent, name in folders if parent == TENANTS} - {tenant}
     if others:
@@ -126,7 +125,6 @@ class Listing:
 
 
 def discover(folders):
-    """Every run below the registry's root, newest first."""
     root = folders.root
     if not root.is_dir():
         raise InputError(f"{root}: no such registry: run an experiment, or name --runs-root")
@@ -178,9 +176,12 @@ def short_key(key):
 def find_run(listing, name):
     wanted = str(name).strip().strip("/").lower()
     runs = listing.runs
-    found = runs[runs["path"].str.lower() == wanted]
-    if found.empty and wanted:
-        found = runs[runs["run"].str.lower().str.startswith(wanted)]
+    names = runs["run"].str.lower()
+    in_folder = runs["path"].str.lower() == wanted
+    for fits in (in_folder, names == wanted, names.str.startswith(wanted or "/")):
+        found = runs[fits]
+        if not found.empty:
+            break
     if found.empty:
         raise InputError(f"no run {name!r} below {listing.root}: see casebook runs list")
     if len(found) > 1:

@@ -1,6 +1,5 @@
 """Cases to edit and documents to search: annotated, planted or of one's own."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -129,16 +128,19 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
             filled["fact_sheet"] = {name: filled[name] for name in facts if name in filled}
         where = f"{path}:{row}"
         record = validate_record(where, filled, model)
-        sheet = from_dict({"case_id": filled["case_id"], **record.fact_sheet}, where, domain=domain)
+        case = {"case_id": filled["case_id"], **record.fact_sheet}
+        sheet = from_dict(case, where, domain=domain)
         sheets.append(sheet)
-        named = Counter([*record.dispositive_facts, *record.non_dispositive_facts])
-        if max(named.values(), default=1) > 1:
+        decides = dict.fromkeys(record.dispositive_facts, True)
+        decides |= dict.fromkeys(record.non_dispositive_facts, False)
+        n_named = len(record.dispositive_facts) + len(record.non_dispositive_facts)
+        if n_named > len(decides):
             reading.refuse(row, "a fact type is named twice under the facts that decide or do not")
         ranks = record.expert_importance_ranking
         for name in domain.fact_types:
-            decides = name in record.dispositive_facts if name in named else None
-            if name in named or name in ranks:
-                annotations.append((sheet.case_id, name, decides, ranks.get(name, np.nan)))
+            if name in decides or name in ranks:
+                said = decides.get(name), ranks.get(name, np.nan)
+                annotations.append((sheet.case_id, name, *said))
     annotations = pd.DataFrame(annotations, columns=ANNOTATION_COLUMNS)
     counts = {"annotated": annotations["case_id"].nunique()}
     counts["pairs"] = int(annotations["dispositive"].notna().sum())

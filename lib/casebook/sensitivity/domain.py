@@ -255,15 +255,16 @@ def _act_names(domain):
     # A pattern with a group for each act; with another year beside it a name is none of it.
     patterns = []
     for code, act in domain.acts.items():
-        titles = [re.escape(name).replace(r"\ ", r"\s+") for name in act.titles]
+        titles = "|".join(map(re.escape, act.titles)).replace(r"\ ", r"\s+")
         short = [r"\.?\s?".join(map(re.escape, name)) for name in act.abbreviations]
-        words = {
-            "titles": "|".join(titles),
-            "short": "|".join(short) or "\0",
-            "edition": rf"{act.year or '-'}\b|Cap\.?\s*{act.chapter or '-'}\b[^)]*",
-        }
-        patterns.append(f"(?P<{code}>{pattern('act', **words).pattern})")
-    return re.compile(rf"\b(?=[A-Za-z])(?:{'|'.join(patterns)})")
+        short = "|".join(short) or "\0"
+        year = act.year or "-"
+        chapter = act.chapter or "-"
+        edition = rf"{year}\b|Cap\.?\s*{chapter}\b[^)]*"
+        form = pattern("act", titles=titles, short=short, edition=edition).pattern
+        patterns.append(f"(?P<{code}>{form})")
+    either = "|".join(patterns)
+    return re.compile(rf"\b(?=[A-Za-z])(?:{either})")
 
 
 def cited_sections(text, domain=SHIPPED_DOMAIN):

@@ -54,15 +54,19 @@ def single_fact_edits(
     `bounded` keeps numbers within legal sense (the documented edits are not).
     """
     # Types of one's own take the place of those of the same name.
-    ours = _changes(sheet, neighbours, bounded)
-    changes = [change for change in ours if change[0] not in domain.types]
+    changes = {name: [] for name in domain.fact_types}
+    for name, item, new in _changes(sheet, neighbours, bounded):
+        if name not in domain.types:
+            changes[name].append((item, new))
     present = [(fact.fact_type, fact.value) for fact in sheet.further_facts]
     for at, (name, value) in enumerate(present):
         for other in domain.types[name].replacements(value):
             if (name, other) not in present:
-                changes.append((name, f"further_facts/{at}", other))
-    changes.sort(key=lambda change: domain.fact_types.index(change[0]))
-    return [edit_fact(sheet, item, new, write) for _, item, new in changes]
+                changes[name].append((f"further_facts/{at}", other))
+    edits = []
+    for of_type in changes.values():
+        edits += [edit_fact(sheet, item, new, write) for item, new in of_type]
+    return edits
 
 
 def edit_fact(sheet, item, new, write=facts.query_text):
@@ -252,6 +256,7 @@ class Inert(NamedTuple):
 ALL_WORDS = Inert()
 NO_WORDS = Inert((), (), ())
 CONTEXT_WORDS = 4  # inert words of a query: one month, one docket number, names
+LEAST_WORDS = 2 * CONTEXT_WORDS  # of a collection
 LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
 MOST_OWN_WORDS = 40  # of a collection, that placebos draw from
 NO_INERT_WORDS = (
@@ -291,23 +296,28 @@ def inert_words(vocabulary, sheets=(), domain=SHIPPED_DOMAIN):
     Where it has too few of some kinds, they are words of its own that occur in no fact of the
     sheets, those first that are about as frequent as the words of the facts.
     """
-    informative = [tuple(filter(vocabulary.informative, kind)) for kind in ALL_WORDS]
-    usable = [kind if len(kind) > 2 else () for kind in informative]
-    if sum(map(len, usable)) >= 2 * CONTEXT_WORDS:
+    usable = []
+    for kind in ALL_WORDS:
+        informative = tuple(filter(vocabulary.informative, kind))
+        usable.append(informative if len(informative) > 2 else ())
+    if sum(map(len, usable)) >= LEAST_WORDS:
         return Inert(*usable)
     # What facts may be, and become by an edit.
-    of_facts = [facts.query_text(sheet) for sheet in sheets]
-    of_facts += [*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *domain.acts]
+    of_facts = [*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *domain.acts]
     for kind in domain.types.values():
         of_facts += [kind.name, kind.unit, *kind.values]
+    frequencies = []
+    for sheet in sheets:
+        of_facts.append(facts.query_text(sheet))
+        frequencies += map(vocabulary.df.get, vocabulary.terms(sheet))
     known = _TEMPLATE.union(_words(facts.in_words(" ".join(of_facts))))
-    terms = [vocabulary.df[word] for sheet in sheets for word in vocabulary.terms(sheet)]
-    usual = np.median(terms or [1])
-    own = [word for word in sorted(vocabulary.df) if len(word) > 2 and word.isalpha()]
-    own = [word for word in own if word not in known and vocabulary.informative(word)]
+    usual = np.median(frequencies or [1])
+    words = sorted(filter(vocabulary.informative, vocabulary.df.keys() - known))
+    own = [word for word in words if len(word) > 2 and word.isalpha()]
     own.sort(key=lambda word: abs(math.log(vocabulary.df[word] / usual)))
-    enough = len(own) >= 2 * CONTEXT_WORDS
-    return NO_WORDS._replace(own=tuple(own[:MOST_OWN_WORDS]) if enough else ())
+    if len(own) < LEAST_WORDS:
+        return NO_WORDS
+    return NO_WORDS._replace(own=tuple(own[:MOST_OWN_WORDS]))
 
 
 class Writer(NamedTuple):

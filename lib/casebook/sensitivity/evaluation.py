@@ -44,27 +44,30 @@ def sensitivity(
         cluster = used["case_id"]
         if clusters == "item":
             cluster = cluster + "\0" + used["item"]
-        cluster = cluster[beyond.index]
+        of_clusters = beyond.groupby(cluster[beyond.index], sort=False)
         interval = bootstrap_mean(
-            beyond.to_numpy(), clusters=cluster.tolist(), shares=False, **options
+            beyond.to_numpy(),
+            clusters=cluster[beyond.index].tolist(),
+            shares=False,
+            **options,
         )
-        means = beyond.groupby(cluster, sort=False).mean().to_numpy()
-        p = paired_randomization(means, **options).pvalue if len(means) > 1 else np.nan
-        rows.append(
-            {
-                "fact type": name,
-                **interval.row(),
-                "n": len(used),
-                "groups": used["case_id"].nunique(),
-                "noops": (part["status"] == NOOP).sum(),
-                "change": used[measure].mean(),
-                "change by placebos": used[placebo].mean(),
-                "p": p,
-                "reason": why_undefined(part) if beyond.empty else interval.reason,
-            }
-        )
-    frame = pd.DataFrame(rows).astype({"value": float, "low": float, "high": float, "p": float})
-    return frame.assign(p_adjusted=np.array(holm(frame["p"].tolist()), float))
+        row = {"fact type": name, **interval.row(), "n": len(used)}
+        row["groups"] = used["case_id"].nunique()
+        row["noops"] = (part["status"] == NOOP).sum()
+        row["change"] = used[measure].mean()
+        row["change by placebos"] = used[placebo].mean()
+        row["p"] = np.nan
+        if len(of_clusters) > 1:
+            test = paired_randomization(of_clusters.mean().to_numpy(), **options)
+            row["p"] = test.pvalue
+        row["reason"] = interval.reason
+        if beyond.empty:
+            row["reason"] = why_undefined(part)
+        rows.append(row)
+    numbers = dict.fromkeys(["value", "low", "high", "p"], float)
+    frame = pd.DataFrame(rows).astype(numbers)
+    adjusted = holm(frame["p"].tolist())
+    return frame.assign(p_adjusted=np.array(adjusted, float))
 
 
 def why_undefined(edges):

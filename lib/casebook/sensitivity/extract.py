@@ -184,8 +184,9 @@ def _is_limit(text, match):
 
 def _around(text, match, mark):
     # Words before and after a match, up to a mark.
-    before = text[max(0, match.start() - REACH) : match.start()]
-    after = text[match.end() : match.end() + REACH]
+    start, end = match.span()
+    before = text[max(0, start - REACH) : start]
+    after = text[end : end + REACH]
     return re.split(mark, before)[-1], re.split(mark, after)[0]
 
 
@@ -229,14 +230,15 @@ def further_facts(text, domain):
     found = []
     outside = Counter()
     for kind in domain.types.values():
-        matches = [(value, m) for value, form in kind.finders.items() for m in form.finditer(text)]
-        for value, match in matches:
-            value = quantity(match["value"]) if kind.pattern else value
-            if kind.problem(value):
-                outside[kind.name] += 1
-            elif not _is_limit(text, match) and not _is_denied(text, match):
-                fact = facts.FurtherFact(fact_type=kind.name, value=value, unit=kind.unit)
-                found.append(Found("further_facts", fact, *match.span()))
+        for value, form in kind.finders.items():
+            for match in form.finditer(text):
+                if kind.pattern:
+                    value = quantity(match["value"])
+                if kind.problem(value):
+                    outside[kind.name] += 1
+                elif not _is_limit(text, match) and not _is_denied(text, match):
+                    fact = facts.FurtherFact(fact_type=kind.name, value=value, unit=kind.unit)
+                    found.append(Found("further_facts", fact, *match.span()))
     return found, [f"{n} numbers of {name!r} are out of bounds" for name, n in outside.items()]
 
 

@@ -222,18 +222,20 @@ def query_text(sheet, outcome=False):
     states the outcome, as the documents do.
     """
     evidence = {item.evidence_type for item in sheet.evidence_items[:MOST_EVIDENCE]}
-    parts = {
-        "Sections cited": list(sheet.sections_cited[:MOST_SECTIONS]),
-        "Evidence": sorted(evidence),
-    }
+    parts = {"Sections cited": sheet.sections_cited[:MOST_SECTIONS], "Evidence": sorted(evidence)}
     for kind in NUMBERS:
         numbers = getattr(sheet.numerical_facts, kind)[:MOST_NUMBERS]
-        parts[kind.capitalize()] = [_number_in_query(number) for number in numbers]
-    parts["Outcome"] = [sheet.outcome] if outcome and sheet.outcome else []
+        parts[kind.capitalize()] = list(map(_number_in_query, numbers))
+    if outcome and sheet.outcome:
+        parts["Outcome"] = [sheet.outcome]
     for fact in sheet.further_facts:
         parts.setdefault(fact.fact_type, []).append(str(fact))
-    sentences = [f"{' versus '.join(vars(sheet.parties).values())}."]
-    sentences += [f"{name}: {', '.join(of_part)}." for name, of_part in parts.items() if of_part]
+    parties = " versus ".join(vars(sheet.parties).values())
+    sentences = [f"{parties}."]
+    for name, of_part in parts.items():
+        if of_part:
+            values = ", ".join(of_part)
+            sentences.append(f"{name}: {values}.")
     return " ".join(sentences)
 
 

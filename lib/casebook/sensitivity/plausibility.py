@@ -65,20 +65,27 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
 def _marks(sheet, side, domain):
     # What the rules ask of a case, and of a side of it, as words.
     codes = {cited.split("-")[0] for cited in sheet.sections_cited}
-    acts = [domain.acts[code] for code in codes if code in domain.acts]
-    matters = {act.matter for act in acts}
-    marks = {"a case", *matters, *itertools.chain(*(act.marks for act in acts))}
-    marks.update(act.country for act in acts)
-    if len(acts) < len(codes) or matters != {"civil"}:
+    known = codes & domain.acts.keys()
+    matters = set()
+    marks = {"a case"}
+    for code in known:
+        act = domain.acts[code]
+        matters.add(act.matter)
+        marks.update(act.marks, [act.matter, act.country])
+    if known < codes or matters != {"civil"}:
         marks.discard("civil")
     if not codes:
-        is_work_or_lease = _WORK_OR_LEASE.intersection(vars(sheet.parties).values())
-        marks.add("civil" if is_work_or_lease - {"Employee"} else "unknown")
+        sides = _WORK_OR_LEASE.intersection(vars(sheet.parties).values())
+        marks.add("civil" if sides - {"Employee"} else "unknown")
     text = facts.facts_text(sheet)
-    marks |= {name for name, form in word_lists()["marks"].items() if re.search(form, text)}
+    for name, form in word_lists()["marks"].items():
+        if re.search(form, text):
+            marks.add(name)
     ages = [age.value for age in sheet.numerical_facts.ages if _side_of(age) == side]
     if ages:
-        marks |= {"age", "adult"} if min(ages) >= facts.ADULT else {"age"}
+        marks.add("age")
+    if ages and min(ages) >= facts.ADULT:
+        marks.add("adult")
     return marks
 
 
@@ -185,14 +192,7 @@ def accept_rates(decisions, fact_types=FACT_TYPES):
         is_accepted = decided["outcome"].eq(ACCEPT).groupby(decided["case_id"])
         rate = clustered_wilson(is_accepted.sum().to_numpy(), is_accepted.size().to_numpy())
         counts = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
-        rows.append(
-            {
-                "fact type": name,
-                "n": len(part),
-                **counts,
-                "rate": rate.estimate,
-                "rate low": rate.low,
-                "rate high": rate.high,
-            }
-        )
-    return pd.DataFrame(rows).astype({"rate": float, "rate low": float, "rate high": float})
+        rows.append([name, len(part), *counts, rate.estimate, rate.low, rate.high])
+    rates = ["rate", "rate low", "rate high"]
+    frame = pd.DataFrame(rows, columns=["fact type", "n", *EDIT_OUTCOMES, *rates])
+    return frame.astype(dict.fromkeys(rates, float))

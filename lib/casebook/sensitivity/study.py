@@ -185,13 +185,12 @@ class SensitivityStudy:
         scores = self.pairs.select_dtypes(float).drop(columns="importance")
         both = self.pairs["dispositive"], scores, contrasted, self.pairs["case_id"].tolist()
         rows = frames.area_contrasts(*both, level=1 - 0.05 / len(contrasted))
-        measured = rows[["low", "high", "reason"]].itertuples(index=False)
-        outcomes = [
-            verdicts.verdict_of(low, high, margin, reason=why) for low, high, why in measured
-        ]
-        outcomes = pd.Series(outcomes).mask(rows["difference"].isna(), verdicts.NOT_MEASURED)
-        rows = rows.assign(verdict=outcomes, comparisons=len(contrasted))
-        return rows.assign(margin=margin, control=0.5, note="")
+        outcomes = []
+        for row in rows.itertuples():
+            outcomes.append(verdicts.verdict_of(row.low, row.high, margin, reason=row.reason))
+        is_missing = rows["difference"].isna()
+        rows["verdict"] = pd.Series(outcomes).mask(is_missing, verdicts.NOT_MEASURED)
+        return rows.assign(comparisons=len(contrasted), margin=margin, control=0.5, note="")
 
     def _described(self, rows):
         if self.pairs.empty:
@@ -321,22 +320,24 @@ def wording_pairs(dataset, encoder):
     Where there are answers, both are also each other's nearest in their group.
     """
     queries = dataset.queries.assign(group=dataset.queries["query_id"].map(dataset.groups or {}))
-    has_answers = "answer" in queries
-    kind = queries.groupby(["group", "answer"] if has_answers else "group").ngroup()
+    kinds = [name for name in ("group", "answer") if name in queries]
+    kind = queries.groupby(kinds).ngroup()
     run = kind.ne(kind.shift()).cumsum()  # of neighbours of one kind, of which each two are a pair
     is_odd = kind.groupby(run).cumcount() % 2 == 0
-    first = np.flatnonzero(is_odd & kind.eq(kind.shift(-1)) & (kind >= 0))
-    vectors = np.asarray(encoder.encode_queries(queries["text"].tolist()), float)
-    cosines = vectors @ vectors.T
+    is_pair = is_odd & kind.eq(kind.shift(-1)) & (kind >= 0)
+    first = np.flatnonzero(is_pair)
+    second = first + 1
     texts = queries["text"].to_numpy()
     groups = queries["group"].to_numpy()
-    pairs = {"first": texts[first], "second": texts[first + 1], "group": groups[first]}
-    pairs = pd.DataFrame(pairs).assign(cosine=cosines[first, first + 1])
-    if has_answers:
+    vectors = np.asarray(encoder.encode_queries(texts.tolist()), float)
+    cosines = vectors @ vectors.T
+    pairs = {"first": texts[first], "second": texts[second], "group": groups[first]}
+    pairs = pd.DataFrame(pairs).assign(cosine=cosines[first, second])
+    if "answer" in kinds:
         cosines[groups[:, None] != groups] = -np.inf
         np.fill_diagonal(cosines, -np.inf)
         nearest = cosines.argmax(axis=1)
-        is_mutual = (nearest[first] == first + 1) & (nearest[first + 1] == first)
+        is_mutual = (nearest[first] == second) & (nearest[second] == first)
         pairs = pairs[is_mutual & (pairs["cosine"] >= LEAST_COSINE)]
     return pairs.reset_index(drop=True)
 

@@ -11,7 +11,7 @@ from casebook.measures import rankshift
 from casebook.retrieval.ablation import scores_by_callable
 from casebook.sensitivity import edits
 from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
-from casebook.sensitivity.facts import present_types, sheet_hash
+from casebook.sensitivity.facts import sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
 
 # Mean rank displacement at which a state is expanded, documented.
@@ -128,11 +128,6 @@ def grow_trees(
         One a case: ``nodes``, ``placebos``, ``noops`` and ``decisions``; `edge_frame` measures
         their edges.
 
-    Raises
-    ------
-    InputError
-        If a case has no fact.
-
     Examples
     --------
     >>> from casebook.retrieval.pipeline import HybridRetriever
@@ -152,8 +147,6 @@ def grow_trees(
         inert = edits.inert_words(search.vocabulary, sheets, domain)
     trees = []
     for sheet in sheets:
-        if not present_types(sheet):
-            raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
         write = edits.with_context(sheet.case_id, inert, settings.seed, settings.original)
         terms = search.vocabulary.terms(sheet)
         root = Node("r", None, None, sheet, write(sheet))
@@ -168,7 +161,11 @@ def grow_trees(
             grown += [(tree, child) for child in children]
             placebos += [(tree, placebo) for placebo in _placebos(tree, node, children, inert)]
         _search_level(search, grown + placebos)
-        level = [(tree, node) for tree, node in grown if _expands(tree, node)]
+        level = []
+        for tree, node in grown:
+            moved = node.displacement(tree.k)
+            if moved is None or moved >= settings.threshold:
+                level.append((tree, node))
     return trees
 
 
@@ -216,11 +213,6 @@ def _placebos(tree, node, children, inert):
     placebos = [node.child(edit.item, edit) for edit in placebos]
     tree.placebos += placebos
     return placebos
-
-
-def _expands(tree, node):
-    moved = node.displacement(tree.k)
-    return moved is None or moved >= tree.settings.threshold
 
 
 # ---- retrieval of distinct cases

@@ -65,12 +65,14 @@ def prepare(setup):
     division = divide(data, by=setup.by, seed=setup.seed)
     parts = {part: data.take(rows) for part, rows in division.items()}
     machine = model_settings().fingerprint
+    split = {part: queries.query_ids for part, queries in parts.items()}
+    sizes = {part: len(rows) for part, rows in division.items()}
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
-        "SplitHash": digest({part: queries.query_ids for part, queries in parts.items()}),
+        "SplitHash": digest(split),
         "SplitBy": setup.by,
-        "SplitSizes": {part: len(rows) for part, rows in division.items()},
+        "SplitSizes": sizes,
         "SplitShares": SPLIT_SHARES,
         "Encoder": encoder.name,
         "EncoderHash": encoder.model_hash,
@@ -107,14 +109,15 @@ def train_shift(setup, root):
     scale = max(scores, key=scores.get)  # the first of equals
     workflow, _ = names_of(data.dataset)
     folder, values = write_training(root, workflow, shift, means[0.0], means[scale], scale, labels)
-    write_json(folder / "split.json", {part: each.query_ids for part, each in parts.items()})
+    split = {part: queries.query_ids for part, queries in parts.items()}
+    write_json(folder / "split.json", split)
     return folder, values, shift.stats
 
 
 def selection_score(before, after):
     """Weighted gain of both documented measures, by which scale and best training are chosen."""
-    gains = [weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items()]
-    return round(sum(gains), _DECIMALS)
+    gain = sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
+    return round(gain, _DECIMALS)
 
 
 def write_training(root, workflow, shift, before, after, scale, labels):
@@ -166,8 +169,10 @@ def stamped_folder(root, stem, moment):
 def _write_readable(path, title, tables):
     lines = [f"# {title}"]
     for head, body in tables.items():
-        rows = [head, ["---"] * len(head), *body]
-        lines += ["", *(f"| {' | '.join(map(str, row))} |" for row in rows)]
+        lines.append("")
+        for row in [head, ["---"] * len(head), *body]:
+            cells = " | ".join(map(str, row))
+            lines.append(f"| {cells} |")
     write_text(path, "\n".join(lines) + "\n")
 
 
@@ -271,33 +276,29 @@ def run_shift(setup, training, layout, *, scale=None):
         "DroppedQueries": labels["Queries"]["reasons"],
     }
     for key, stem in _STEMS.items():
-        values[f"{stem}Baseline"] = metrics[key]["baseline"]["value"]
-        values[f"{stem}PosNeg"] = metrics[key]["posneg"]["value"]
-        values[f"Delta{stem}"] = metrics[key]["delta"]["value"]
-        values[f"Delta{stem}Ci"] = metrics[key]["delta"]["ci"]
-    train = parts["train"]  # on which a gain is memory
-    for name, moved in {"Baseline": train.queries, "PosNeg": train.queries + move}.items():
-        means = train.score(moved, DOCUMENTED_MEASURES).mean()
-        values |= {
-            f"Train{stem}{name}": mean for stem, mean in zip(_STEMS.values(), means, strict=True)
-        }
+        found = metrics[key]
+        values[f"{stem}Baseline"] = found["baseline"]["value"]
+        values[f"{stem}PosNeg"] = found["posneg"]["value"]
+        values[f"Delta{stem}"] = found["delta"]["value"]
+        values[f"Delta{stem}Ci"] = found["delta"]["ci"]
     folder = stamped_folder(layout.results, f"{workflow}-run", started)
     write_json(folder / "metrics-posneg.json", values)
     table = []
     for measure, numbers in metrics.items():
-        table.append((measure, *map(text_of, numbers.values()), len(test)))
+        texts = map(text_of, numbers.values())
+        table.append((measure, *texts, len(test)))
     head = ("measure", "baseline", "shifted", "delta", "n")
     _write_readable(folder / "metrics-posneg.md", workflow, {head: table})
     groups = pd.Series(clusters)
     if test.dataset.groups is not None:  # names of the data; groups that share a question are one
-        own = pd.Series(test.query_ids).map(test.dataset.groups)
-        groups = own.groupby(clusters).transform(lambda names: "+".join(sorted(set(names))))
+        own = pd.Series(test.query_ids).map(test.dataset.groups).groupby(clusters)
+        groups = own.transform(lambda names: "+".join(sorted(set(names))))
     records = []
-    for system, record_name in {"baseline": f"{title}-Baseline", "posneg": title}.items():
-        rows = per_query(test, vectors[system])
-        rows["Group"] = groups
+    systems = {"baseline": (f"{title}-Baseline", 0.0), "posneg": (title, scale)}
+    for system, (record_name, applied) in systems.items():
+        rows = per_query(test, vectors[system]).assign(Group=groups)
         write_per_query(folder / per_query_name(system), rows)
-        applied = scale if system == "posneg" else 0.0
+        means = {measure: numbers[system]["value"] for measure, numbers in metrics.items()}
         record = RunRecord.model_construct(
             run_id=uuid.uuid4().hex,
             workflow=record_name,
@@ -305,7 +306,7 @@ def run_shift(setup, training, layout, *, scale=None):
             completed=now(),
             success=True,
             labels=labels | {"Training": training.folder.name, "Scale": applied},
-            metrics={measure: each[system]["value"] for measure, each in metrics.items()},
+            metrics=means,
         )
         records.append(str(record_run(layout, record, rows)))
     about = {"folder": str(folder), "runs": records, "note": note}
@@ -350,6 +351,12 @@ def run_evaluators(
     kind = "evaluation+baseline" if baseline else "evaluation"
     run_id = uuid.uuid4().hex
     folder = evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
+    documents, dimensions = test.documents.shape
+    references = {
+        "totalDocuments": documents,
+        "dimensions": dimensions,
+        "provider": labels["Encoder"],
+    }
     manifest = {
         "kind": kind,
         "runId": run_id,
@@ -365,24 +372,22 @@ def run_evaluators(
         "queryRole": "test",
         "refRole": "documents",
         "queryCount": len(test),
-        "refCount": len(test.documents),
+        "refCount": documents,
         "embeddingsRoot": None,
         "refsManifestPath": None,
-        "refsManifest": {
-            "totalDocuments": len(test.documents),
-            "dimensions": test.documents.shape[1],
-            "provider": labels["Encoder"],
-        },
+        "refsManifest": references,
         "labels": labels,
         "metrics": evaluation.metrics,
         "degenerate": evaluation.degenerate,
     }
     write_json(folder / "run_manifest.json", manifest)
-    about = {"folder": str(folder), "verdict": None, "notes": [], "n": len(test), "note": note}
+    verdict = None
+    notes = []
     if baseline:
         options = {"eps": eps, "decision": decision, "seed": setup.seed}
         report = judge_shift(evaluation, profile, clusters=group_labels(test), **options)
-        about |= {"verdict": report.verdict, "notes": [c.pop("note") for c in report.checks]}
+        verdict = report.verdict
+        notes = [check.pop("note") for check in report.checks]
         gate = {
             "Dataset": manifest["dataset"],
             "RunId": run_id,
@@ -393,12 +398,13 @@ def run_evaluators(
             "CreatedUtc": utc(),
             "GateProfile": profile,
             "Decision": decision,
-            "Passed": report.verdict == PASS,
-            "Verdict": report.verdict,
+            "Passed": verdict == PASS,
+            "Verdict": verdict,
             "Epsilon": max(check["eps"] for check in report.checks),
-            "Notes": about["notes"],
+            "Notes": notes,
             "Checks": report.checks,
             "Metrics": evaluation.metrics,
         }
         write_json(folder / "acceptance_gate.json", gate)
-    return about | {"metrics": evaluation.metrics}
+    about = {"folder": str(folder), "verdict": verdict, "notes": notes}
+    return about | {"n": len(test), "note": note, "metrics": evaluation.metrics}

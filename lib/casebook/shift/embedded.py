@@ -56,10 +56,11 @@ class EmbeddedDataset:
         )
 
     def account(self):
+        n_dropped = len(self.dropped)
         return {
-            "n_total": len(self) + len(self.dropped),
+            "n_total": len(self) + n_dropped,
             "n_effective": len(self),
-            "n_dropped": len(self.dropped),
+            "n_dropped": n_dropped,
             "reasons": dict(Counter(self.dropped.values()).most_common()),
         }
 
@@ -76,11 +77,12 @@ class EmbeddedDataset:
             yield self.pools[row][order], scores[order], self.relevant[row][order]
 
     def run(self, vectors):
-        pools = zip(self.query_ids, self.pools, self.scores(vectors), strict=True)
-        return {
-            query: dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
-            for query, pool, scores in pools
-        }
+        found = {}
+        for query, pool, scores in zip(
+            self.query_ids, self.pools, self.scores(vectors), strict=True
+        ):
+            found[query] = dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
+        return found
 
     def qrels(self):
         return {query: self.dataset.qrels[query] for query in self.query_ids}

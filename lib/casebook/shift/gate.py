@@ -69,17 +69,22 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
 
 def _evaluator(name, data, vectors, mode):
     if mode == "shared":
-        data = replace(data, pools=[np.arange(len(data.documents))] * len(data))
+        references = np.arange(len(data.documents))
+        data = replace(data, pools=[references] * len(data))
     elif name in _RANKING:
-        return data.score(vectors, [_RANKING[name]])[_RANKING[name]]
+        measure = _RANKING[name]
+        return data.score(vectors, [measure])[measure]
     scores = data.scores(vectors)
     if name == COSINE:
         return [cosines.mean() for cosines in scores]
     if name == MARGIN:  # best minus second-best cosine; 0 with one reference, as documented
-        return [np.diff(np.sort(cosines)[-2:]).sum() for cosines in scores]
+        best = [np.sort(cosines)[-2:] for cosines in scores]
+        return [np.diff(two).sum() for two in best]
     # The first reference is the relevant one, and ties keep the references' order.
     ranks = np.array([1 + (cosines > cosines[0]).sum() for cosines in scores])
-    return 1 / ranks if name == MRR else np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0.0)
+    if name == MRR:
+        return 1 / ranks
+    return np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0.0)
 
 
 def profile_rules(name, eps=None):
@@ -112,7 +117,8 @@ def judge_shift(
             row = contrasts(scores, [("now", "before")], clusters, **resampling).iloc[0]
             check |= _decided(row, threshold, decision, clusters)
         checks.append(check | {"note": _note(check)})
-    return GateReport(worst_verdict([check["verdict"] for check in checks]), checks)
+    verdicts = [check["verdict"] for check in checks]
+    return GateReport(worst_verdict(verdicts), checks)
 
 
 def _decided(row, threshold, decision, clusters):
@@ -128,8 +134,10 @@ def _decided(row, threshold, decision, clusters):
 
 
 def _note(check):
-    verdict = "OK" if check["verdict"] == "pass" else check["verdict"].upper()
+    verdict = check["verdict"].upper().replace("PASS", "OK")
     text = f"{verdict}: {check['metric']}={check['delta']:+z.4f}"
     if check["low"] is not None:
         text += f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
-    return text + (f" ({reason_text(check['reason'])})" if check["reason"] else "")
+    if check["reason"]:
+        text += f" ({reason_text(check['reason'])})"
+    return text

@@ -140,10 +140,17 @@ def learn_posneg(
     n = len(directions)
     lengths = np.linalg.norm(directions, axis=1)
     units = directions / lengths[:, None]
-    mean = (units if mode == "posneg-unit" else directions).sum(axis=0) / max(n, 1)
-    norm = float(np.linalg.norm(mean))
-    vector = mean * max_norm / norm if norm > max_norm else mean
-    lengths = lengths if n else np.zeros(1)
+    resultant = None
+    if n:
+        resultant = float(np.linalg.norm(units.mean(axis=0)))
+    else:
+        lengths = np.zeros(1)
+    if mode == "posneg-unit":
+        directions = units
+    vector = directions.sum(axis=0) / max(n, 1)
+    norm = float(np.linalg.norm(vector))
+    if norm > max_norm:
+        vector = vector * max_norm / norm
     stats = {
         "Cases": n,
         "UniquePairs": len(pairs),
@@ -157,7 +164,7 @@ def learn_posneg(
         "PreClipDeltaNorm": norm,
         "PostClipDeltaNorm": float(np.linalg.norm(vector)),
         # 1 if all directions agree; None without any.
-        "ResultantLength": float(np.linalg.norm(units.mean(axis=0))) if n else None,
+        "ResultantLength": resultant,
         "CancelOutSuspected": n > 0 and norm <= SUSPECT_NORM,
         "QueriesUsed": n_used,
         "QueriesWithoutError": len(data) - n_used,
@@ -178,9 +185,10 @@ def _errors(data, mode, hard_negatives):
             negatives = ranking[:best]
         differences = data.documents[ranking[best]] - data.documents[negatives]
         # Pairs of equal vectors do not use up the budget of negatives.
-        n_before = np.cumsum(np.r_[0, np.linalg.norm(differences, axis=1)[:-1] > _SHORTEST])
-        directions.append(differences[n_before < hard_negatives])
-        pairs |= {(ranking[best], negative) for negative in negatives[n_before < hard_negatives]}
+        differ = np.linalg.norm(differences, axis=1) > _SHORTEST
+        is_used = np.cumsum(np.r_[0, differ[:-1]]) < hard_negatives
+        directions.append(differences[is_used])
+        pairs |= {(ranking[best], negative) for negative in negatives[is_used]}
     return np.concatenate(directions), pairs, len(directions) - 1
 
 

@@ -62,18 +62,18 @@ def compare_segments(segments, metric=None, *, seed=0):
     decisions = pd.Series(segments.decisions, dtype=object).rename(str.lower)
     undecided = used.difference(decisions.index, sort=False)
     if len(undecided):
-        raise InputError(
-            f"{len(undecided)} of {len(used)} queries have no decision "
-            f"(first: {undecided[0]}): give each {APPLY} or {SKIP}"
-        )
+        missing = f"{len(undecided)} of {len(used)} queries have no decision"
+        raise InputError(f"{missing} (first: {undecided[0]}): give each {APPLY} or {SKIP}")
     apply = decisions[used] == APPLY
     groups = base.loc[used, GROUP]
+    n = len(used)
+    applied = int(apply.sum())
     counts = {
-        "used": len(used),
-        "missing": len(base) - len(used),
-        "extra": len(shifted) - len(used),
-        "apply": int(apply.sum()),
-        "skip": int((~apply).sum()),
+        "used": n,
+        "missing": len(base) - n,
+        "extra": len(shifted) - n,
+        "apply": applied,
+        "skip": n - applied,
         "groups": groups.nunique(),
     }
     compared = {"metric": metric, "counts": counts, "kpi": {}, "delta": {}}
@@ -97,12 +97,11 @@ def _by_query(path):
 def means_and_gains(scores, groups=None, **resampling):
     """Means of systems, and differences from the first, with intervals as in ``numbers.json``."""
     pairs = [(system, scores.columns[0]) for system in scores.columns[1:]]
-    means = estimates(scores, groups, **resampling)
-    gains = pd.concat([contrasts(scores, [pair], groups, **resampling) for pair in pairs])
-    return (
-        {row["system"]: number(row) for row in means.to_dict("records")},
-        {row["system"]: number(row, "difference") for row in gains.to_dict("records")},
-    )
+    frames = [contrasts(scores, [pair], groups, **resampling) for pair in pairs]
+    rows = pd.concat(frames).to_dict("records")
+    gains = {row["system"]: number(row, "difference") for row in rows}
+    rows = estimates(scores, groups, **resampling).to_dict("records")
+    return {row["system"]: number(row) for row in rows}, gains
 
 
 def gap_gain(base, shifted):
@@ -114,6 +113,7 @@ def gap_gain(base, shifted):
 
 def fit_tau(gains, differences):
     """Choose the threshold of the gap rule that gains most on development queries; inf: none."""
-    taus = np.r_[np.inf, np.unique(gains[np.isfinite(gains)])[::-1]]
+    finite = gains[np.isfinite(gains)]
+    taus = np.r_[np.inf, np.unique(finite)[::-1]]
     totals = [differences[gains >= tau].sum() for tau in taus]
     return float(taus[np.argmax(np.round(totals, 12))])

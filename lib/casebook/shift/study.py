@@ -91,8 +91,12 @@ class ShiftStudy(ScoredSystems):
 
     def same_inputs(self, pairs):
         still = self.unmoved | {BASELINE: ""}
-        same = [pair for pair in pairs if still.keys() >= set(pair)]
-        return {pair: still[pair[0]] or still[pair[1]] for pair in same}
+        same = {}
+        for pair in pairs:
+            if still.keys() >= set(pair):
+                first, second = pair
+                same[pair] = still[first] or still[second]
+        return same
 
     @property
     def unseen(self):
