@@ -85,10 +85,9 @@ class VerdictStudy(_STUDY):
         """Every measure of every system that read something, then of constant answers."""
         found = {}
         for system in self.verdicts.columns.difference(list(self.unread), sort=False):
-            scored = self.scored(system, **policy)
-            found[system] = scored.measures
-        constant = scored.baselines
-        found |= constant
+            found[system] = self.scored(system, **policy)
+        constant = next(iter(found.values())).baselines
+        found = {system: scored.measures for system, scored in found.items()} | constant
         tables = []
         for measure, always in constant[MAJORITY].items():
             intervals = {system: measures[measure] for system, measures in found.items()}
