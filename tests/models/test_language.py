@@ -108,3 +108,10 @@ def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again():
                 model.complete_json(question, Plausibility)
     assert len(asked) == 2
     assert (model.costs["prompt tokens"], model.costs["from the cache"]) == (100, 0)
+
+
+def test_a_busy_server_is_asked_again():
+    replies = [response({}, "Retry-After: 0.01", status="429 Busy")] * 2 + [response(completion())]
+    with replying(lambda prompt: [replies.pop(0)]) as (url, asked):
+        assert Endpoint("m", url, retries=2).reply("Is it?").text == "Four egg whites."
+    assert len(asked) == 3

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from simulated import Simulated
 
 from casebook.data import load
+from casebook.errors import InputError
 from casebook.shift import study
-from casebook.shift.embedded import embed, folds, group_labels, per_query
+from casebook.shift.embedded import divide, embed, folds, group_labels, per_query
 from casebook.shift.learn import (
     DOCUMENTED_MODE,
     TRAINING_MODES,
@@ -195,3 +196,14 @@ def test_scores_of_a_record_are_cosines(planted):
     (row,) = per_query(data, data.queries).to_dict("records")
     assert [row[f"Top{n}DocId"] for n in ("", "2", "3")] == ["a", "b", "c"]
     assert [row[f"Top{n}Score"] for n in ("", "2", "3")] == pytest.approx([0.6, 0, -1])
+
+
+def test_too_few_groups_are_an_error(planted):
+    documents = {"a": [1.0, 0], "b": [0, 1.0]}
+    queries = {"q1": [1.0, 0], "q2": [0, 1.0]}
+    qrels = {query: {"a": 1} for query in queries}
+    data = planted(queries, documents, qrels)
+    with pytest.raises(InputError, match="1 groups of queries are too few"):
+        divide(data)
+    with pytest.raises(InputError, match="unknown grouping"):
+        divide(data, by="topic")
