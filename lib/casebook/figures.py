@@ -6,6 +6,7 @@ from collections import namedtuple
 from html import escape
 
 import numpy as np
+import pandas as pd
 
 # One colour a meaning, in all figures and on the front page.
 OURS = "#0072b2"
@@ -71,12 +72,15 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None, least=SMALLEST_M
 
     Each is at least so many points wide and high; 0 where bars stand side by side.
     """
-    corners = [x, y, x if x1 is None else x1, y if y1 is None else y1]
-    corners = [np.broadcast_to(np.asarray(corner, float), len(titles)) for corner in corners]
-    links = [None] * len(titles) if addresses is None else addresses
+    x1 = x if x1 is None else x1
+    y1 = y if y1 is None else y1
+    rows = pd.DataFrame({"title": list(titles)})
+    for name, corner in {"x": x, "y": y, "x1": x1, "y1": y1}.items():
+        rows[name] = np.asarray(corner, dtype=float)
+    rows["link"] = None if addresses is None else list(addresses)
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
-    for *place, title, link in zip(*corners, titles, links, strict=True):
-        marks.append((axes, *place, least, title, link if isinstance(link, str) else None))
+    for row in rows.to_dict("records"):
+        marks.append(row | {"axes": axes, "least": least})
 
 
 def as_svg(figure, name):
@@ -123,14 +127,18 @@ def inline(svg, figure, alt):
 
 # The marked rectangles in units of the drawing, each large enough for a finger.
 def _marks(figure, height):
-    for axes, x, y, x1, y1, least, title, link in getattr(figure, "casebook_marks", []):
-        corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
+    for mark in getattr(figure, "casebook_marks", []):
+        ends = [(mark["x"], mark["y"]), (mark["x1"], mark["y1"])]
+        corners = mark["axes"].transData.transform(ends) * 72 / figure.dpi
         if not np.isfinite(corners).all():
             continue
-        size = np.maximum(np.abs(corners[1] - corners[0]), least)
+        size = np.maximum(np.abs(corners[1] - corners[0]), mark["least"])
         left, bottom = corners.mean(axis=0) - size / 2
-        mark = (
-            f'<rect x="{left:.1f}" y="{height - bottom - size[1]:.1f}" width="{size[0]:.1f}"'
-            f' height="{size[1]:.1f}"><title>{escape(str(title))}</title></rect>'
-        )
-        yield f'<a href="{escape(link)}">{mark}</a>' if link else mark
+        width, tall = size
+        top = height - bottom - tall
+        place = f'x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{tall:.1f}"'
+        title = escape(str(mark["title"]))
+        rectangle = f"<rect {place}><title>{title}</title></rect>"
+        if isinstance(mark["link"], str):
+            rectangle = f'<a href="{escape(mark["link"])}">{rectangle}</a>'
+        yield rectangle

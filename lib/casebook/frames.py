@@ -4,9 +4,9 @@ Tables, figures, sentences, ``numbers.json`` and the front page show its rows; n
 else draws an interval of its own.
 """
 
+import itertools
 import math
 from collections import namedtuple
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -226,34 +226,36 @@ def contrasts(
     'better'
     """
     pairs = [tuple(pair) for pair in pairs]
-    row_of = {
-        pair: {"verdict": NOT_MEASURED, "reason": reason}
-        for pair, reason in (not_measured or {}).items()
-    }
+    not_measured = not_measured or {}
     X, names = score_matrix(pd.DataFrame(scores))
-    unknown = [name for pair in pairs for name in pair if name not in names]
-    if unknown:
-        raise InputError(f"unknown system {unknown[0]!r}: no column of the scores")
+    for name in itertools.chain(*pairs):
+        if name not in names:
+            raise InputError(f"unknown system {name!r}: no column of the scores")
     if not len(X):
         raise InputError("there are no units to compare")
-    family = [pair for pair in pairs if pair not in row_of]
+    family = [pair for pair in pairs if pair not in not_measured]
     systems = [names.index(system) for system, _ in family]
     against = [names.index(baseline) for _, baseline in family]
     differences = np.ascontiguousarray(X[:, systems] - X[:, against])
-    differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
+    largest = np.abs(X).max(initial=0.0)
+    differences[np.abs(differences) <= 1e-12 * largest] = 0.0
     units, reason_of_all = resampled_clusters(clusters, len(X))
     sums, sizes = cluster_sums(differences, units)
     flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-    for k, pair in enumerate(family):
-        low, high, reason = bounds_of_difference(
-            differences[:, k], flips.low[k], flips.high[k], reason_of_all
-        )
-        row = {"difference": flips.difference[k], "p_adjusted": flips.p_adjusted[k]}
+    row_of = {}
+    for pair, reason in not_measured.items():
+        row_of[pair] = {"verdict": NOT_MEASURED, "reason": reason}
+    for pair, of_pair, *found in zip(family, differences.T, *flips, strict=True):
+        difference, low, high, p, p_adjusted = found
+        low, high, reason = bounds_of_difference(of_pair, low, high, reason_of_all)
+        row = {"difference": difference, "p_adjusted": p_adjusted}
         tested = row if len(sizes) >= FEWEST else {}
         verdict = verdict_of(low, high, margin, reason=reason, level=level, **tested)
-        row |= {"low": low, "high": high, "p": flips.p[k], "verdict": verdict, "reason": reason}
+        row |= {"low": low, "high": high, "p": p, "verdict": verdict, "reason": reason}
         row_of[pair] = row
-    rows = [{"system": pair[0], "against": pair[1], **row_of[pair]} for pair in pairs]
+    rows = []
+    for system, baseline in pairs:
+        rows.append({"system": system, "against": baseline, **row_of[system, baseline]})
     table = pd.DataFrame(rows, columns=CONTRAST_COLUMNS)
     table = table.assign(n=len(X), groups=count_groups(clusters, len(X)))
     numbers = dict.fromkeys(["difference", "low", "high", "p", "p_adjusted"], float)
@@ -266,8 +268,12 @@ def _reasons(rows):
 
 def count_units(scores, pairs):
     """Count the units on which the first system of each pair is better, equal and worse."""
-    signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]
-    counts = [[(of_pair == sign).sum() for sign in (1, 0, -1)] for of_pair in signs]
+    counts = []
+    for system, against in pairs:
+        differences = (scores[system] - scores[against]).round(9)
+        n_better = (differences > 0).sum()
+        n_worse = (differences < 0).sum()
+        counts.append([n_better, (differences == 0).sum(), n_worse])
     return pd.DataFrame(counts, columns=COUNT_COLUMNS, dtype=int)
 
 
@@ -279,39 +285,33 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
     """
     from statsmodels.regression.linear_model import OLS  # slow to import
 
-    units, reason_of_all = resampled_clusters(clusters, len(scores))
-    units = pd.factorize(np.arange(len(scores)) if units is None else np.asarray(units))[0]
+    n = len(scores)
+    units, reason_of_all = resampled_clusters(clusters, n)
+    codes = np.arange(n)
+    if units is not None:
+        codes, _ = pd.factorize(np.asarray(units))
     is_first = np.asarray(is_first, dtype=bool)
-    kinds = np.column_stack([~is_first | is_first, is_first]).astype(float)
+    kinds = np.column_stack([np.ones(n), is_first])
     rows = []
     for system, values in scores.items():
         model = OLS(values.to_numpy(float), kinds)
-        fit = model.fit(cov_type="cluster", cov_kwds={"groups": units}, use_t=True)
+        fit = model.fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
         difference = fit.params[1]
         low, high = fit.conf_int(1 - level)[1]
         reason = reason_of_all
-        first, other = values[is_first], values[~is_first]
+        first = values[is_first]
+        other = values[~is_first]
         if first.nunique() == other.nunique() == 1:
             difference = first.iloc[0] - other.iloc[0]
             reason = "no_variation" if difference else NO_UNIT_DIFFERS
         if reason not in (None, INTERVAL_BY_UNIT):
             low = high = np.nan
-        rows.append(
-            {
-                "system": system,
-                "against": system,
-                "difference": difference,
-                "low": low,
-                "high": high,
-                "n": len(values),
-                "groups": count_groups(clusters, len(values)),
-                "level": first.mean(),
-                "baseline": other.mean(),
-                "verdict": verdict_of(low, high, margin, reason=reason),
-                "reason": reason,
-            }
-        )
-    return pd.DataFrame(rows)
+        verdict = verdict_of(low, high, margin, reason=reason)
+        row = [system, system, difference, low, high]
+        rows.append([*row, first.mean(), other.mean(), verdict, reason])
+    columns = ["system", "against", "difference", "low", "high"]
+    table = pd.DataFrame(rows, columns=[*columns, "level", "baseline", "verdict", "reason"])
+    return table.assign(n=n, groups=count_groups(clusters, n))
 
 
 #: Systems compared on the same units: one frame of systems, one of pairs.
@@ -356,7 +356,7 @@ def compare_systems(scores, *, clusters=None, margin=0.0, level=0.95, n_resample
     (['better'], ['1', '2'])
     """
     table = pd.DataFrame(scores)
-    pairs = list(combinations(table, 2))
+    pairs = list(itertools.combinations(table, 2))
     options = {"level": level, "n_resamples": n_resamples, "seed": seed}
     tested = contrasts(table, pairs, clusters, margin=margin, **options)
     counts = count_units(table, pairs).set_axis(["wins", "ties", "losses"], axis=1)
@@ -403,11 +403,11 @@ def tie_classes(differ):
         others = classes - together
         kept = [half for half in halves if not any(half < other for other in others)]
         classes = others.union(kept)
-    ordered = sorted(classes, key=sorted)
-    return [
-        ",".join(str(k) for k, members in enumerate(ordered, 1) if system in members)
-        for system in range(len(differ))
-    ]
+    numbers = [[] for _ in differ]
+    for number, members in enumerate(sorted(classes, key=sorted), 1):
+        for system in members:
+            numbers[system].append(str(number))
+    return list(map(",".join, numbers))
 
 
 def gate_of_row(row, margin):

@@ -1,6 +1,5 @@
 """What a chapter says, in four verbs: answer, draw, show, keep. Words are made from the rows."""
 
-import itertools
 import re
 
 import numpy as np
@@ -80,20 +79,16 @@ class Chapter:
         against = row.get("against_name", "")
         if row.get("role"):
             against = f"{against}, {row['role']}"
-        about = {
-            "null": row.get("null", 0.0),
-            "dataset": row["dataset"],
-            "system": row["system_name"],
-            "against": against,
-            "measure": row["measure"],
-            "unit": row["unit"],
-            "cluster": row["cluster"],
-            "margin": row.get("margin", 0.0),
-            "decision": row.get("verdict"),
-            "answers": {EFFECTS[yes]: "Yes", EFFECTS[OPPOSITE[yes]]: "No, the other way round"},
-        }
+        helps = EFFECTS[yes]
+        hurts = EFFECTS[OPPOSITE[yes]]
+        about = row[["dataset", "measure", "unit", "cluster"]].to_dict()
+        about |= {"system": row["system_name"], "against": against}
+        about["null"] = row.get("null", 0.0)
+        about["margin"] = row.get("margin", 0.0)
+        about["decision"] = row.get("verdict")
+        about["answers"] = {helps: "Yes", hurts: "No, the other way round"}
         if yes != BETTER:
-            about["words"] = {EFFECTS[yes]: "yes", EFFECTS[OPPOSITE[yes]]: "no"}
+            about["words"] = {helps: "yes", hurts: "no"}
         if pd.notna(row.get("level")):
             about["meaning"] = plain(row if also is None else also)
         if "control" in row and pd.notna(row.get("baseline")):
@@ -247,9 +242,13 @@ class Chapter:
     def _key(self, folder, frame, title, name):
         text = name or (filled(title, frame) if title else named(frame))
         stem = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60]
-        keys = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
         cell = this_cell()
-        return next(key for key in keys if self._cells.setdefault((folder, key), cell) == cell)
+        key = stem
+        number = 1
+        while self._cells.setdefault((folder, key), cell) != cell:
+            number += 1
+            key = f"{stem}-{number}"
+        return key
 
 
 def this_cell():

@@ -72,10 +72,9 @@ def _texts(names, frame):
     if "n" in frame:
         names = names + frame["n"].map(" (n = {:,.0f})".format)
     texts = []
-    for name, value, low, high in zip(
-        names, frame["value"], frame["low"], frame["high"], strict=True
-    ):
-        texts.append(f"{name}: {decimal(value)} {interval_text(low, high)}")
+    rows = frame[["value", "low", "high"]].itertuples(index=False)
+    for name, (value, *bounds) in zip(names, rows, strict=True):
+        texts.append(f"{name}: {decimal(value)} {interval_text(*bounds)}")
     return texts
 
 
@@ -89,14 +88,16 @@ def values(frame, xlabel, reference=None):
     names = frame["row"].astype(str)
     rows = names
     if "n" in frame:
-        rows = names + frame.groupby(names)["n"].transform("max").map(" (n = {:,.0f})".format)
+        largest = frame.groupby(names)["n"].transform("max")
+        rows = names + largest.map(" (n = {:,.0f})".format)
     lines = pd.Series(pd.factorize(rows)[0], frame.index)
     by_series = frame.groupby("series", sort=False)
     reference = reference or {}
     legend = len(reference) + max(len(by_series), 1) - 1
     labels = _wrapped(rows.unique())
-    height = len(labels) * (0.2 * len(by_series) + 0.2) + 0.8 + 0.25 * legend
-    height += 0.12 * "".join(labels).count("\n")
+    n_breaks = "".join(labels).count("\n")
+    of_line = 0.2 * len(by_series) + 0.2
+    height = of_line * len(labels) + 0.12 * n_breaks + 0.25 * legend + 0.8
     figure, axes = plt.subplots(figsize=(WIDTH, height))
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
@@ -105,16 +106,21 @@ def values(frame, xlabel, reference=None):
     for name, at in reference.items():
         axes.axvline(at, color=CONTROL, lw=1.5, ls=":", label=f"{name}: {at:.2f}")
     # Series lie side by side within a line.
-    offsets = np.linspace(-0.4, 0.4, 2 * len(by_series) + 1)[1::2]
+    ends = np.linspace(-0.4, 0.4, 2 * len(by_series) + 1)
+    offsets = ends[1::2]
     for (name, part), offset, style in zip(by_series, offsets, cycle(_SERIES), strict=False):
         colour, marker = style
-        drawn = {"color": part.get("colour", colour), "clip_on": False}
+        drawn = {"color": colour, "clip_on": False}
+        if "colour" in part:
+            drawn["color"] = part["colour"]
         place = lines[part.index] + offset
         axes.hlines(place, part["low"], part["high"], lw=3, **drawn)
         axes.scatter(part["value"], place, marker=marker, s=34, zorder=3, label=name, **drawn)
         ends = part[["value", "low", "high"]]
+        left = ends.min(axis=1)
+        right = ends.max(axis=1)
         texts = _texts(names[part.index], part)
-        hover(axes, texts, ends.min(axis=1), place, ends.max(axis=1), place, part["address"])
+        hover(axes, texts, left, place, right, place, part["address"])
     undefined = frame["value"].isna().groupby(lines).all()
     for place in undefined.index[undefined]:
         text = "undefined"
@@ -163,7 +169,8 @@ def lines(frame, x, ylabel, xlabel=None):
             label = str(name) or None
             axes.plot(line[x], line["value"], color=colour, marker=marker, ms=4, label=label)
             axes.fill_between(line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
-            texts = _texts(line[x].map(f"{xlabel} {{:.3g}}".format), line)
+            names = line[x].map(f"{xlabel} {{:.3g}}".format)
+            texts = _texts(names, line)
             hover(axes, texts, line[x], line["value"], addresses=line["address"])
         if axes.get_legend_handles_labels()[0]:
             axes.legend(loc="best")
@@ -182,30 +189,21 @@ def matrix(table, label, shown="z.2f", counts=None):
         texts += counts.map("\n({:,.0f})".format).where(table.notna(), "")
     width = max(WIDTH, 0.85 * table.shape[1] + 1.6)
     rows = _wrapped(table.index, 22)
-    height = 0.55 * len(rows) + 0.12 * "".join(rows).count("\n") + 1.0
+    n_breaks = "".join(rows).count("\n")
+    height = 0.55 * len(rows) + 0.12 * n_breaks + 1.0
     figure, axes = plt.subplots(figsize=(width, height))
     heads = {"xticklabels": _wrapped(table.columns, 12), "yticklabels": rows}
-    letters = {"color": INK, "size": 11}
+    letters = {"annot": texts, "fmt": "", "annot_kws": {"color": INK, "size": 11}}
+    shades = {"vmin": 0, "vmax": 1, "cmap": SHADES, "cbar": False}
     lines = {"linewidth": 1, "linecolor": GRID}
     # Seaborn writes nothing into a cell without a value.
-    sns.heatmap(
-        table.fillna(0),
-        vmin=0,
-        vmax=1,
-        cmap=SHADES,
-        annot=texts,
-        fmt="",
-        annot_kws=letters,
-        cbar=False,
-        ax=axes,
-        **lines,
-        **heads,
-    )
+    sns.heatmap(table.fillna(0), ax=axes, **letters, **shades, **lines, **heads)
     axes.tick_params(axis="y", rotation=0)
     axes.set(xlabel="", ylabel="")
     axes.grid(visible=False)
-    for row, column in np.ndindex(table.shape):
-        text = texts.iloc[row, column].replace("\n(", " (n = ")
-        title = f"{table.index[row]}, {table.columns[column]}: {label} {text}"
-        hover(axes, [title], column, row, column + 1, row + 1)
+    for row, name in enumerate(table.index):
+        for column, head in enumerate(table.columns):
+            text = texts.iloc[row, column].replace("\n(", " (n = ")
+            title = f"{name}, {head}: {label} {text}"
+            hover(axes, [title], column, row, column + 1, row + 1)
     return figure

@@ -295,21 +295,17 @@ class Scores:
 
     def described(self, rows):
         """Rows with what they are of, where they do not say it: sentences are made of it."""
-        about = {
-            "measure": self.measure,
-            "quantity": self.quantity,
-            "dataset": f"{self.dataset}_{self.part}" if self.part else self.dataset,
-            "title": self.title or self.dataset,
-            "part": self.part,
-            "unit": self.unit,
-            "cluster": self.cluster,
-        }
+        about = {"measure": self.measure, "quantity": self.quantity}
+        about["dataset"] = f"{self.dataset}_{self.part}" if self.part else self.dataset
+        about["title"] = self.title or self.dataset
+        about |= {"part": self.part, "unit": self.unit, "cluster": self.cluster}
         for column in rows.columns.intersection(["system", "against"]):
             about[f"{column}_name"] = rows[column].map(self.name)
             about[f"{column}_phrase"] = rows[column].map(self.phrase)
         if self.neutral:
             about["neutral"] = True
-        return rows.assign(**{column: of for column, of in about.items() if column not in rows})
+        new = about.keys() - set(rows.columns)
+        return rows.assign(**{column: of for column, of in about.items() if column in new})
 
     @property
     def _draws(self):

@@ -64,14 +64,15 @@ def to_html(frame, caption):
         return ""
     head = "".join(f'<th scope="col">{html.escape(_title(name))}</th>' for name in frame)
     columns = [_cells(column) for _, column in frame.items()]
-    rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
+    rows = map("".join, zip(*columns, strict=True))
+    body = "\n".join([f"<tr>{row}</tr>" for row in rows])
     size = " tall" if len(frame) > TALL else ""
     more = f' data-shown="{COLUMNS_SHOWN}"' if len(frame.columns) > COLUMNS_SHOWN else ""
     caption = html.escape(caption)
     return (
         f'<div class="table-scroll{size}" role="region" tabindex="0" aria-label="{caption}">\n'
         f'<table class="data-table"{more}>\n<caption>{caption}</caption>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>"
     )
 
 

@@ -199,12 +199,14 @@ def _regular_rows(path, kind):
     try:
         with OPENERS.get(path.suffix, open)(path, "rb") as stream:
             raw = stream.read().replace(b"\t", b" ")
-        if b"#" in raw or b"\0" in raw or not (raw.isascii() or raw.decode()):
+        raw.decode()  # else it is read line by line, and refused
+        if b"#" in raw or b"\0" in raw:
             return None
         # A byte to spare, which an id that was cut fills.
-        width = max(map(len, raw[: 1 << 16].split())) // 8 * 8 + 8
+        longest = max(map(len, raw[: 1 << 16].split()))
+        width = longest // 8 * 8 + 8
         types |= {0: f"S{width}", place_of_document: f"S{width}"}
-        types[place_of_value] = float if kind == "run" else np.int64
+        types[place_of_value] = {"run": float, "qrels": np.int64}[kind]
         table = pd.read_csv(
             io.BytesIO(raw),
             sep=" ",
@@ -221,9 +223,13 @@ def _regular_rows(path, kind):
     value = columns.pop(place_of_value)
     query = columns[0]
     document = columns[place_of_document]
-    has_gaps = any((column == b"").any() for column in columns)
-    is_cut = any((ids.view("S1")[width - 1 :: width] != b"").any() for ids in (query, document))
-    if has_gaps or is_cut or not np.isfinite(value).all():
+    is_whole = np.isfinite(value).all()
+    for column in columns:
+        is_whole &= (column != b"").all()
+    for ids in (query, document):
+        last = ids.view("S1")[width - 1 :: width]
+        is_whole &= (last == b"").all()
+    if not is_whole:
         return None
     place, _ = pd.factorize(_keys(np.zeros(len(query)), query))
     first = np.unique(place, return_index=True)[1]

@@ -4,7 +4,7 @@ The naive way starts papermill once a chapter, with nothing kept from the one be
 ``make report`` runs two chapters at a time, forked from one process that has imported what
 they share. Both have the data at hand and an empty cache of models' output. It takes about a
 quarter of an hour and writes ``docs/scaling_report.csv``:
-``python tests/benchmarks/cold_report.py``, or with the names of some chapters, which writes nothing.
+``python tests/benchmarks/cold_report.py``.
 """
 
 import ctypes
@@ -51,8 +51,6 @@ def main():
     ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1)
     # The comparison of runs reads run records, which papermill alone does not write.
     cells = [cell for cell in select(load_grid(), tag="default") if not cell.needs]
-    if sys.argv[1:]:
-        cells = [cell for cell in load_grid() if cell.name in sys.argv]
     ours = [sys.executable, "-m", "casebook", "run", "--run", "cold"]
     ours += [cell.name for cell in cells]
     with tempfile.TemporaryDirectory() as temporary:
@@ -66,8 +64,6 @@ def main():
     for kind in BARS:
         table[f"{kind}, share of the last"] = table[f"{kind} s"] / table[f"{kind} s"].iloc[-1]
     print(table.to_string(float_format="%.3g"))
-    if sys.argv[1:]:
-        return
     table.to_csv(DOCS / "scaling_report.csv", float_format="%.3g", lineterminator="\n")
     for kind, bar in BARS.items():
         share = table[f"{kind}, share of the last"].iloc[0]

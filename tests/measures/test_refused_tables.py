@@ -1,4 +1,4 @@
-"""What is no table of ratings, judgements or scores is refused in words that say what is wrong."""
+"""What is no table of judgements or scores is refused in words that say what is wrong."""
 
 import numpy as np
 import pandas as pd
@@ -7,23 +7,9 @@ from cases import misnamed
 
 from casebook import evaluate, reciprocal_rank_fusion
 from casebook.errors import InputError
-from casebook.measures.agreement import from_counts
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
 RUN = {"q1": {"a": 2.0, "b": 1.0}}
-
-
-def test_counts_of_ratings():
-    cases = [
-        (([3, 0],), "items x categories"),
-        (([[3, -1]],), "items x categories"),
-        (([[3, np.nan]],), "items x categories"),
-        (([[2e9, 0]],), "more than 100,000"),
-        (([[3, 0], [1, 2]], ["a", "b", "c"]), "3 categories for 2 columns"),
-        (([[3, 0], [1, 2]], ["a", "a"]), "distinct"),
-        (([[3, 0], [1, 2]], [2, 1]), "ascending"),
-    ]
-    assert misnamed(from_counts, cases, InputError) == []
 
 
 def test_judgements_and_runs():

@@ -51,7 +51,8 @@ def words(axes):
 
 # Title to link of everything that a reader points at, in the order of drawing.
 def marks(figure):
-    return {title: link for *_, title, link in figure.casebook_marks}
+    links = pd.DataFrame(figure.casebook_marks).set_index("title")["link"].astype(object)
+    return links.where(links.notna(), None).to_dict()
 
 
 def test_values_are_drawn_with_their_intervals_the_first_row_on_top():

@@ -85,3 +85,10 @@ def test_trust_falls_with_length_and_needs_bm25():
     assert trust.tolist() == [1, 1, 1 / 2, 1 / 10, 0]
     assert (PipelineConfig(question_tokens=None).semantic_weight([9999]) == 1).all()
     assert (PipelineConfig(lists=("dense",)).semantic_weight([9999]) == 1).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["cross-encoder/ms-marco-MiniLM-L6-v2", "./folder", "BAAI/bge-reranker-base"]
+)
+def test_a_model_as_reranker_needs_no_prefix(name):
+    assert PipelineConfig(reranker=name) == PipelineConfig(reranker=f"cross-encoder:{name}")

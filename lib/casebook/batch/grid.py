@@ -18,6 +18,7 @@ from casebook.readers import did_you_mean, read_yaml
 from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
+DATASETS = ("dataset", "datasets")  # parameters
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
 
 
@@ -96,10 +97,9 @@ def refuse_unstorable(value, where):
 def select(cells, names=(), tag="default", overrides=None):
     """Choose the cells to run, by name, experiment or tag, and set parameters in them."""
     overrides = overrides or {}
-    if names:
-        found = [cell for name in names for cell in _cells_named(name, cells, tag, overrides)]
-    else:
-        found = [cell for cell in cells if tag in cell.tags]
+    found = [] if names else [cell for cell in cells if tag in cell.tags]
+    for name in names:
+        found += _cells_named(name, cells, tag, overrides)
     if not found:
         tags = sorted({tag for cell in cells for tag in cell.tags})
         near = did_you_mean(tag, tags)
@@ -129,17 +129,19 @@ def _cells_named(name, cells, tag, overrides):
         return exact
     group = [cell for cell in cells if cell.experiment == name]
     notebooks = {Cell("", file).experiment: file for file in paths.notebook_files()}
-    if not group and name not in notebooks:
-        names = {cell.experiment for cell in cells}
-        near = did_you_mean(name, names | {cell.name for cell in cells})
-        raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(sorted(names))}")
-    cell = Cell(name, group[0].notebook if group else notebooks[name])
+    notebooks |= {cell.experiment: cell.notebook for cell in group}
+    if name not in notebooks:
+        names = sorted({cell.experiment for cell in cells})
+        near = did_you_mean(name, {*names, *(cell.name for cell in cells)})
+        raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(names)}")
+    cell = Cell(name, notebooks[name])
     # With other data the other parameters of a configuration mean nothing.
-    kinds = annotations(cell.source) if overrides else {}
-    files = {parameter for parameter, kind in kinds.items() if "Path" in kind}
-    if overrides.keys() & {"dataset", "datasets", *files}:
+    kinds = annotations(cell.source)
+    if any(key in DATASETS or "Path" in kinds.get(key, "") for key in overrides):
         return [_marked(cell, overrides)]
-    return [cell for cell in group if tag in cell.tags] if group else [cell]
+    if group:
+        return [each for each in group if tag in each.tags]
+    return [cell]
 
 
 def _marked(cell, overrides):

@@ -174,16 +174,13 @@ def rendered(stage, target):
 
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# The last line of a traceback. That of Jupyter Book, which only says that there was one, has none.
-_EXCEPTION = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception): \S")
 
 
 def _problems(output):
-    """Sphinx's warnings, else the exceptions that ended it, the cause first."""
+    """Sphinx's warnings, else the last of what it printed."""
     lines = _COLOUR.sub("", output).splitlines()
     problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
-    exceptions = dict.fromkeys(line for line in lines if _EXCEPTION.match(line))
-    return "\n".join((problems or list(exceptions) or lines)[-20:])
+    return "\n".join((problems or lines)[-20:])
 
 
 # --- the rendered site: downloads beside it, nothing that no page loads
@@ -269,10 +266,8 @@ _CLASS = re.compile(r"\.([A-Za-z_][\w-]*)")
 
 def _finish_styles(site):
     """Drop the rules for classes that no page and no script names."""
-    named = {"bs-tooltip-auto"}  # which a script puts together
-    for kind in ("html", "js"):
-        for path in site.rglob(f"*.{kind}"):
-            named |= set(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
+    texts = [path.read_text(encoding="utf-8") for path in site.rglob("*.[hj]*")]
+    named = {"bs-tooltip-auto", *re.findall(r"[\w-]+", " ".join(texts))}  # and what a script joins
 
     def if_used(rule):
         selectors = _IN_BRACKETS.sub("", _IN_BRACKETS.sub("", rule[1])).split(",")

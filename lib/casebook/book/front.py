@@ -1,6 +1,5 @@
 """What a book is: its settings, how it is cited, where errors are reported."""
 
-import re
 import subprocess
 from pathlib import Path
 
@@ -15,9 +14,6 @@ TEMPLATES = jinja2.Environment(
     autoescape=jinja2.select_autoescape(["html"]),  # pages in Markdown are not
     trim_blocks=True,
     lstrip_blocks=True,
-)
-_REMOTE = re.compile(
-    r"(?:(?:https?|ssh)://(?:[^/@]*@)?|[\w-]+@)([\w.-]+\.\w+)(?::\d+/|[:/])(.+?)(?:\.git)?/?"
 )
 
 
@@ -70,7 +66,6 @@ def masthead(run, chapters):
     """How the book is cited, its run, version, licence and repository, folded."""
     cited = citation()
     commit = _git("describe", "--always", "--dirty=, with changes", "--exclude=*")
-    origin = _git("remote", "get-url", "origin") or ""
     template = TEMPLATES.get_template("masthead.html")
     return template.render(
         run=run,
@@ -79,19 +74,10 @@ def masthead(run, chapters):
         version=__version__,
         commit=commit,
         licence=cited.get("license"),
-        repository=cited.get("repository-code") or web_address(origin),
+        repository=cited.get("repository-code"),
         cited=cite_as(cited) if cited else "",
         address=site_address(),
     )
-
-
-def web_address(remote):
-    """Turn the address of a Git remote into one for browsers, without user and password.
-
-    A folder has none.
-    """
-    parts = _REMOTE.fullmatch(remote)
-    return f"https://{parts[1]}/{parts[2]}" if parts else None
 
 
 def _git(*arguments):

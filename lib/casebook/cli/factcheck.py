@@ -12,7 +12,6 @@ from casebook.paths import home_path, writable
 group = command_group(
     "factcheck", "Check claims against a collection, and score anyone's verdicts."
 )
-TABLE = ("columns", "values", "rows")  # options that say how a table is read
 PART_COLUMNS = ["system", "against", "difference", "low", "high", "p_adjusted", "verdict", "reason"]
 
 
@@ -33,25 +32,38 @@ def score(
 
 
 @command(group)
-def run(claims, corpus, out, n_resamples, seed, as_json, ratings, **options):
+def run(
+    claims,
+    corpus,
+    columns,
+    values,
+    rows,
+    ratings,
+    out,
+    n_resamples,
+    seed,
+    as_json,
+    **options,
+):
     corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
     refuse_overwriting(out, claims, ratings, *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
-    told = {name: options.pop(name) for name in TABLE}
+    told = {"columns": columns, "values": values, "rows": rows}
     checked, reading = factcheck.claims.read_plain(claims, **told)
     documents = factcheck.evidence.load_documents(corpus)
     checker = _checker(documents, ratings=ratings, **options)
     say(str(reading))
     results = checker.check_all(checked)
+    judged = (checked, results, checker.config, checker.stance)
     drawn = {"n_resamples": n_resamples, "seed": seed}
-    report, scores = factcheck.score.as_report(
-        checked, results, checker.config, checker.stance, **drawn
-    )
+    report, scores = factcheck.score.as_report(*judged, **drawn)
     if out is not None:
         write_text(out, report["log"].to_json(orient="records", lines=True, force_ascii=False))
-    show(report, as_json, *_report_parts(report, scores, factcheck.score.performance(results)))
-    _refuse_crashed([result.error for result in results if result.error], results)
+    cost = factcheck.score.performance(results)
+    show(report, as_json, *_report_parts(report, scores, cost))
+    errors = [result.error for result in results if result.error]
+    _refuse_crashed(errors, results)
 
 
 @command(group)
@@ -60,13 +72,16 @@ def ablate(
     corpus,
     rate,
     seeds,
+    columns,
+    values,
+    rows,
     seed,
     as_json,
     **options,
 ):
     documents = factcheck.evidence.load_documents(corpus or [factcheck.evidence.OWN_COLLECTION])
-    told = {name: options.pop(name) for name in TABLE}
     if claims:
+        told = {"columns": columns, "values": values, "rows": rows}
         checked, reading = factcheck.claims.read_labelled(claims, documents, **told)
         say(str(reading))
     else:

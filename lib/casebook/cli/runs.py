@@ -37,7 +37,8 @@ def list_(context, workflow, as_json):
     rows = listing.runs
     if workflow:
         rows = rows[rows["workflow"].str.lower() == workflow.lower()]
-    names = listing.frame.dropna(subset="dataset").groupby("path")["dataset"].unique()
+    measured = listing.frame.dropna(subset="dataset")
+    names = measured.groupby("path")["dataset"].unique()
     rows["data"] = rows["path"].map(names.str.join(", "))
     rows["key"] = rows["key"].map(runs.registry.short_key)
     report = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}

@@ -201,8 +201,6 @@ def _scores_of_runs(files, names, columns, about):
     from casebook.scores import Scores
 
     systems = [path.name.split(".")[0] for path in files[1:]]
-    if len(set(systems)) < len(systems):
-        systems = [str(path) for path in files[1:]]
     if len(set(systems)) < max(2, len(systems)):
         raise InputError("compare: give judgements and two or more different runs, or one table")
     qrels, *contents = _sources(files, columns)

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from casebook import assistant, data, explain, retrieval, sensitivity
+from casebook import assistant, data, explain, sensitivity
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, say, show_report
-from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
-from casebook.plugins import is_plugin
 
 group = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
 explained = command_group("explain", "Measure explanations against their sources.")
@@ -43,8 +41,12 @@ def run(
     tree = sensitivity.study.run_case(sheet, documents, settings, judge, domain, **search)
     decisive = DECISIVE if threshold is None else threshold
     report = explain.tree_report.tree_report(tree, documents, decisive)
-    notes = [*_notes(domain, judge), *read, *([tree.poor] if tree.poor else [])]
-    about = {"dataset": folder[0] if folder else dataset, "mode": search["mode"], "notes": notes}
+    notes = [*_notes(domain, judge), *read]
+    if tree.poor:
+        notes.append(tree.poor)
+    about = {"dataset": dataset, "mode": search["mode"], "notes": notes}
+    if folder:
+        about["dataset"] = folder[0]
     lines = [f"note: {note}" for note in notes]
     lines += lines_of({report["case_id"]: report["counts"]})
     table = explain.tree_report.score_table(tree, decisive)
@@ -109,7 +111,9 @@ def _domain_and_judge(facts, validator):
 
 
 def _notes(domain, judge):
-    return [*domain.notes, *(judge.notes() if judge else [])]
+    if judge is None:
+        return domain.notes
+    return [*domain.notes, *judge.notes()]  # what the model did not answer, and its cost
 
 
 def _say_gaps(*told):
@@ -128,9 +132,6 @@ def _settings(
     **others,
 ):
     """Settings of the search and of the trees: those asked for, or the documented ones."""
-    uses_encoder = not is_plugin(mode) and retrieval.settings.config_for(mode).uses_encoder
-    if encoder and not uses_encoder:
-        raise InputError(f"--encoder has no effect with --mode {mode}: leave one of them out")
     if documented:
         others |= {"max_depth": depth or 2, "children": children or 5}
     else:

@@ -19,17 +19,20 @@ def folder_defects(folder):
     documents = _records(one_of(folder, "corpus"))
     questions = _records(one_of(folder, "queries"))
     judged = _judgements(folder)
-    asked = judged.drop_duplicates(["split", "query"])[["split", "query"]]
+    asked = judged[["split", "query"]].drop_duplicates()
     asked = asked.merge(questions, left_on="query", right_on="id")
     asked["id"] += " (" + asked["split"] + ")"
-    is_known = judged["document"].isin(documents["id"]) & judged["query"].isin(questions["id"])
+    once = asked.drop_duplicates(["split", "text"])
+    has_document = judged["document"].isin(documents["id"])
+    has_question = judged["query"].isin(questions["id"])
+    filled = documents[documents["text"] != ""]
     checks = {
         "documents of one id": _repeated(documents, "id"),
         "questions of one id": _repeated(questions, "id"),
-        "documents of one text": _repeated(documents[documents["text"] != ""], "text"),
+        "documents of one text": _repeated(filled, "text"),
         "questions of one text": _repeated(questions, "text"),
-        "questions of two splits": _repeated(asked.drop_duplicates(["split", "text"]), "text"),
-        "unknown ids": judged["id"].where(~is_known),
+        "questions of two splits": _repeated(once, "text"),
+        "unknown ids": judged["id"].mask(has_document & has_question),
         "pairs judged twice": _repeated(judged, ["split", *PAIR]),
     }
     for check, names in checks.items():
@@ -41,14 +44,17 @@ def folder_defects(folder):
 
 # Ids of records that are like an earlier one, with its id.
 def _repeated(records, keys):
-    names = records["id"] + " = " + records.groupby(keys)["id"].transform("first")
+    first = records.groupby(keys)["id"].transform("first")
+    names = records["id"] + " = " + first
     return names.where(records.duplicated(keys))
 
 
 def _judgements(folder):
     needed = [*PAIR, "value"]
-    paths = sorted(folder.glob("qrels/*.tsv"))
-    tables = {path.stem: read_roles(read_table(path), "qrels", needed).table for path in paths}
+    tables = {}
+    for path in sorted(folder.glob("qrels/*.tsv")):
+        reading = read_roles(read_table(path), "qrels", needed)
+        tables[path.stem] = reading.table
     judged = pd.concat(tables, names=["split"]).reset_index()
     judged["id"] = judged[needed].agg(" ".join, axis=1) + " (" + judged["split"] + ")"
     return judged
@@ -56,7 +62,8 @@ def _judgements(folder):
 
 # Ids, and titles with texts as they are compared.
 def _records(path):
-    frame = pd.DataFrame([record for _, record in read_jsonl(path, ["_id", "text"])])
-    titles = frame.reindex(columns=["title"], fill_value="")["title"].fillna("")
-    texts = (titles + " " + frame["text"]).str.lower()
-    return pd.DataFrame({"id": frame["_id"], "text": texts.str.split().str.join(" ")})
+    rows = []
+    for _, record in read_jsonl(path, ["_id", "text"]):
+        text = f"{record.get('title') or ''} {record['text']}".lower()
+        rows.append({"id": record["_id"], "text": " ".join(text.split())})
+    return pd.DataFrame(rows)

@@ -1,5 +1,6 @@
 """Collections in folders: BEIR, and documents with TREC judgements."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -38,26 +39,24 @@ def load_files(
     grades, _ = read_rankings(qrels, "qrels")
     judged = pd.Series({query: [*row] for query, row in grades.items()}, dtype=object).explode()
     is_asked = judged.index.isin(queries["query_id"])
-    missing = judged[~(is_asked & judged.isin(documents["doc_id"]))]
-    if len(missing) > max_missing * len(judged):
+    is_there = judged.isin(documents["doc_id"])
+    missing = judged[~(is_asked & is_there)]
+    share = len(missing) / len(judged)
+    if share > max_missing:
         counted = f"{len(missing)} of {len(judged)} judgements"
         pair = f"{missing.iloc[0]!r} for {missing.index[0]!r}"
-        way = f"allow them with max_missing={len(missing) / len(judged) + 0.005:.2f}"
         problem = f"{counted} name what is not there, such as {pair}"
+        way = f"allow them with max_missing={share + 0.005:.2f}"
         raise InputError(f"{qrels}: {problem}: correct the files, or {way}")
-    queries = queries[queries["query_id"].isin(grades.keys())].reset_index(drop=True)
-    n_left_out = (~is_asked).sum()
-    note = f"{n_left_out} judgements of queries without a text are left out"
-    return RetrievalDataset(
-        key,
-        split,
-        documents,
-        queries,
-        {query: grades[query] for query in queries["query_id"]},
-        card,
-        groups=_groups(queries),
-        notes=(note,) if n_left_out else (),
-    )
+    is_judged = queries["query_id"].isin(grades.keys())
+    queries = queries[is_judged].reset_index(drop=True)
+    of_queries = {query: grades[query] for query in queries["query_id"]}
+    n_left_out = sum(~is_asked)
+    notes = []
+    if n_left_out:
+        notes.append(f"{n_left_out} judgements of queries without a text are left out")
+    dataset = RetrievalDataset(key, split, documents, queries, of_queries, card)
+    return replace(dataset, groups=_groups(queries), notes=tuple(notes))
 
 
 def read_frame(path, id_field, id_column):

@@ -84,11 +84,12 @@ def read_scores(
     clusters = None
     if "cluster" in reading:
         reading.texts("cluster")
-        clusters = reading.table[["unit", "cluster"]].drop_duplicates()
-        for row in clusters.index[clusters["unit"].duplicated()]:
-            problem = f"unit {short(clusters['unit'][row])} is in another cluster in a row above"
-            reading.refuse(row, problem)
-        clusters = clusters.set_index("unit")["cluster"].loc[scored.index]
+        pairs = reading.table[["unit", "cluster"]].drop_duplicates()
+        units = pairs["unit"]
+        for row, unit in units[units.duplicated()].items():
+            reading.refuse(row, f"unit {short(unit)} is in another cluster in a row above")
+        by_unit = pairs.set_index("unit")["cluster"]
+        clusters = by_unit[scored.index]
         reading.notes.append(f"{clusters.nunique()} {about['cluster']}")
     else:
         about["cluster"] = None
@@ -133,17 +134,22 @@ def gate_scores(scores, against, margin=None, common=False):
         if kept.empty or not common:
             return gate
         gate["notes"].append("they are left out")
-    clusters = None if scores.clusters is None else scores.clusters[kept.index]
+    clusters = scores.clusters
+    if clusters is not None:
+        clusters = clusters[kept.index]
     scores = replace(scores, values=kept, clusters=clusters)
-    rows = scores.contrasts([(system, against) for system in kept if system != against])
-    rows["verdict"] = [gate_of_row(row, margin) for row in rows.to_dict("records")]
-    return gate | {"verdict": worst_verdict(rows["verdict"].tolist()), "rows": rows}
+    pairs = [(system, against) for system in kept if system != against]
+    rows = scores.contrasts(pairs)
+    verdicts = [gate_of_row(row, margin) for row in rows.to_dict("records")]
+    rows["verdict"] = verdicts
+    return gate | {"verdict": worst_verdict(verdicts), "rows": rows}
 
 
 def scored_items(scores, reading, focus, against):
     """Single units for the page of items, those first on which two systems differ most."""
     rows = reading.table.drop_duplicates("unit").set_index("unit")
-    units = scores.values[focus].sub(scores.values[against]).abs().sort_values(ascending=False)
+    differences = scores.values[focus] - scores.values[against]
+    units = differences.abs().sort_values(ascending=False)
     texts = rows.get("text", rows.index.to_series())[units.index]
     items = pd.DataFrame({"id": units.index, "text": texts})
     results = scores.values.melt(var_name="system", value_name=scores.measure, ignore_index=False)

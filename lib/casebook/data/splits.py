@@ -124,8 +124,12 @@ def largest_first(groups, seed):
     members = defaultdict(list)
     for member, label in groups.items():
         members[label].append(member)
-    drawn = {label: hashlib.sha256(f"{seed}:{label}".encode()).hexdigest() for label in members}
-    return [members[label] for label in sorted(members, key=lambda k: (-len(members[k]), drawn[k]))]
+
+    def place(label):
+        drawn = hashlib.sha256(f"{seed}:{label}".encode())
+        return -len(members[label]), drawn.hexdigest()
+
+    return [members[label] for label in sorted(members, key=place)]
 
 
 def connected_components(shared):

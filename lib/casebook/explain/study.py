@@ -243,8 +243,9 @@ def score_tables(explained, scored):
         items[[title, f"{title}, foreign"]] = scored.grounded[rule][[MATCHED, MISMATCHED]]
     is_weak = "rule == 'corrected' and condition == @MATCHED and share < @THRESHOLD"
     weak = scored.rows.query(is_weak)
-    numbers = (weak["sentence"] + 1).astype(str).groupby(weak["explanation"])
-    items["sentences not grounded"] = numbers.agg(", ".join).reindex(items.index).fillna("")
+    numbers = weak["sentence"].add(1).astype(str)
+    listed = numbers.groupby(weak["explanation"]).agg(", ".join)
+    items["sentences not grounded"] = listed.reindex(items.index, fill_value="")
     return {"rules": rules, "explanations": items.reset_index()}
 
 

@@ -1,9 +1,9 @@
 """Agreement among raters: coefficients of a table of items x raters, with intervals.
 
-Ratings are a table with NaN where missing; `from_counts` takes published counts instead. Every
-coefficient is a function of the ratings that takes the options of `measure`, and gives an
-`Agreement`: the estimate, its standard error, the interval for this panel and the one for a new
-panel, percent agreement, and a reason for all that is None.
+Ratings are a table with NaN where missing. Every coefficient is a function of the ratings that
+takes the options of `measure`, and gives an `Agreement`: the estimate, its standard error, the
+interval for this panel and the one for a new panel, percent agreement, and a reason for all that
+is None.
 """
 
 import math
@@ -112,11 +112,12 @@ def measure(
     if reason:
         return found
     n = used.n_items
-    resamples = resample_counts(n, n_resamples, seed) if n > 1 else ()
-    draws = np.concatenate([np.empty(0), *map(coefficient.values, resamples)])
+    draws = np.empty(0)
     se = None
     influence = None
     if n > 1:
+        blocks = map(coefficient.values, resample_counts(n, n_resamples, seed))
+        draws = np.concatenate([draws, *blocks])
         influence = coefficient.influence()
         influence = influence - influence.mean()
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
@@ -124,23 +125,23 @@ def measure(
     reasons = {"panel_ci": why}
     if se is None:
         reasons["se"] = why
-    new_panel_ci, reasons["new_panel_ci"] = panel_ci, why
-    if panel.raters is None:
-        new_panel_ci, reasons["new_panel_ci"] = None, "raters_unknown"
-    elif panel.n_raters < 3:
-        new_panel_ci, reasons["new_panel_ci"] = None, "fewer_than_three_raters"
+    new_panel_ci = None
+    reasons["new_panel_ci"] = why
+    if panel.n_raters < 3:
+        reasons["new_panel_ci"] = "fewer_than_three_raters"
     elif panel_ci:
         raters = range(panel.n_raters)
         others = [build(panel.only(np.delete(raters, rater))) for rater in raters]
         values = [other.estimate()[0] for other in others]
         new_panel_ci = _new_panel_interval(values, estimate, panel_ci, coefficient.chance_term)
         reasons["new_panel_ci"] = None if new_panel_ci else "undefined_without_a_rater"
+    texts = [f"{key}: {code}" for key, code in reasons.items() if code]
     return found._replace(
         se=se,
         panel_ci=panel_ci,
         new_panel_ci=new_panel_ci,
         expected=coefficient.expected,
-        reason="; ".join(f"{key}: {code}" for key, code in reasons.items() if code) or None,
+        reason="; ".join(texts) or None,
     )
 
 
@@ -270,7 +271,7 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     return table.drop(columns=["panel_ci", "new_panel_ci"]).astype({"reason": object})
 
 
-# A panel's ratings: a table of items x raters, or counts, checked and coded.
+# A panel's ratings: a table of items x raters, checked and coded.
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +280,6 @@ class RatingPanel:
 
     scale: pd.Index  # numbers, or labels in order
     codes: np.ndarray
-    raters: np.ndarray | None  # if somebody knows who rated what
     ordered: bool = True
 
     @property
@@ -310,7 +310,7 @@ class RatingPanel:
         return self.counts.sum(axis=1)
 
     def only(self, columns):
-        return replace(self, codes=self.codes[:, columns], raters=self.raters[columns])
+        return replace(self, codes=self.codes[:, columns])
 
 
 def as_panel(ratings, categories=None, wide=False):
@@ -342,22 +342,7 @@ def as_panel(ratings, categories=None, wide=False):
     codes = codes.reshape(frame.shape)
     used = (codes >= 0).any(axis=0)
     ordered = long.dtype.kind == "f" or categories is not None
-    return RatingPanel(scale, codes[:, used], frame.columns.to_numpy()[used], ordered)
-
-
-def from_counts(counts, categories=None):
-    """Panel of a table [items, categories] of how many raters chose which, whoever they are."""
-    table = np.asarray(counts, dtype=float)
-    if table.ndim != 2 or (table < 0).any() or (table != np.floor(table)).any():
-        raise InputError("counts must be items x categories, whole and not negative")
-    if table.sum(axis=1).max(initial=0) > 100_000:
-        raise InputError("more than 100,000 ratings of one item: is this a table of counts?")
-    scale = _scale(range(1, table.shape[1] + 1) if categories is None else categories)
-    if len(scale) != table.shape[1]:
-        raise InputError(f"{len(scale)} categories for {table.shape[1]} columns")
-    rows = [pd.Series(np.repeat(np.arange(len(scale)), row)) for row in table.astype(int)]
-    panel = as_panel(pd.DataFrame(rows), range(len(scale)), wide=True)
-    return replace(panel, scale=scale, raters=None)
+    return RatingPanel(scale, codes[:, used], ordered)
 
 
 def _scale(categories):

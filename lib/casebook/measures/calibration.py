@@ -53,10 +53,10 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
         chance = _ece_by_chance(p, bins, n_resamples, seed)
         measures = _intervals(y, p, bins, chance, groups, n_resamples, seed)
         base_rate = y.mean()
-        entropy = special.entr(base_rate) + special.entr(1 - base_rate)
-        brier = base_rate * (1 - base_rate)
-        controls = {"ece": chance.mean(), "auroc": 0.5}
-        controls |= {"brier": brier, "log_loss": entropy}
+        controls["ece"] = chance.mean()
+        controls["auroc"] = 0.5
+        controls["brier"] = base_rate * (1 - base_rate)
+        controls["log_loss"] = special.entr([base_rate, 1 - base_rate]).sum()
     options = {"clusters": groups, "n_resamples": n_resamples, "seed": seed}
     measures["brier"] = bootstrap_mean((p - y) ** 2, **options)
     of_truth = np.where(y, p, 1 - p)
@@ -80,9 +80,13 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
     n = len(p)
     found = _statistics(np.ones((1, n)), y, p, bins).iloc[0]
     resampled, reason = resampled_clusters(groups, n)
-    codes = np.arange(n) if resampled is None else pd.factorize(resampled, sort=True)[0]
-    resamples = resample_counts(codes.max() + 1, n_resamples, seed)
-    draws = pd.concat([_statistics(W[:, codes], y, p, bins) for W in resamples])
+    codes = np.arange(n)
+    if resampled is not None:
+        codes, _ = pd.factorize(resampled, sort=True)
+    blocks = []
+    for drawn in resample_counts(codes.max() + 1, n_resamples, seed):
+        blocks.append(_statistics(drawn[:, codes], y, p, bins))
+    draws = pd.concat(blocks)
     quantiles = draws.quantile(TAILS)
     moved = quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
     if found["ece"] <= chance.quantile(LEVEL):
@@ -92,19 +96,23 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
         low = high = None
     elif np.ptp(draws["ece_debiased"]) == 0:
         reason = "no_variation"
-    return {
-        name: Interval(max(0.0, found[name]), low, high, LEVEL, n, "basic", reason)
-        for name in MEASURES
-    }
+    intervals = {}
+    for name, value in found.clip(lower=0.0).items():
+        intervals[name] = Interval(value, low, high, LEVEL, n, "basic", reason)
+    return intervals
 
 
 # The error that a calibrated forecaster would show.
 def _ece_by_chance(p, bins, n_resamples, seed):
     in_bin = np.eye(bins.max() + 1)[bins]
+    sizes = in_bin.sum(axis=0)
+    stated = p @ in_bin
     blocks = []
     for block, rows in row_blocks(n_resamples, max(1, OUTCOMES_IN_BLOCK // len(p))):
-        outcomes = generator(seed, "calibrated", block).random((rows, len(p))) < p
-        blocks.append(_errors(in_bin.sum(axis=0), p @ in_bin, outcomes @ in_bin)["ece"])
+        draws = generator(seed, "calibrated", block).random((rows, len(p)))
+        true = (draws < p) @ in_bin
+        errors = _errors(sizes, stated, true)
+        blocks.append(errors["ece"])
     return pd.concat(blocks)
 
 
@@ -125,13 +133,15 @@ def _errors(n, stated, true):
     variance = share * (1 - share) / np.maximum(n - 1, 1)
     noise = np.sqrt(np.where(n > 1, variance, 0.0))
     debiased = 2 * gap - _folded_mean(gap, noise)
-    sums = {"ece": weight * gap, "ece_debiased": weight * debiased}
-    return pd.DataFrame({name: of_bins.sum(axis=-1) for name, of_bins in sums.items()})
+    ece = (weight * gap).sum(axis=-1)
+    ece_debiased = (weight * debiased).sum(axis=-1)
+    return pd.DataFrame({"ece": ece, "ece_debiased": ece_debiased})
 
 
 # Mean of the magnitude of a normal with this mean and standard deviation.
 def _folded_mean(gap, noise):
-    z = np.divide(gap, noise, out=np.full_like(gap, np.inf), where=noise > 0)
+    certain = np.full_like(gap, np.inf)
+    z = np.divide(gap, noise, out=certain, where=noise > 0)
     density = np.exp(-(z**2) / 2) * np.sqrt(2 / np.pi)
     return noise * density + gap * special.erf(z / np.sqrt(2))
 

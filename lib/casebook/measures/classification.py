@@ -57,10 +57,10 @@ class Scores(SimpleNamespace):
     def numbers(self):
         """Primary measures for ``numbers.json``, the majority's beside them."""
         majority = self.baselines["majority"]
-        return {
-            name: interval.number(majority[name].estimate)
-            for name, interval in self.measures.items()
-        }
+        numbers = {}
+        for name, interval in self.measures.items():
+            numbers[name] = interval.number(majority[name].estimate)
+        return numbers
 
 
 def score_predictions(
@@ -133,7 +133,10 @@ def score_predictions(
 
     sample = sampled(columns)
     table = sample.tables[0]
-    policies = {name: sample.measured(policy | {"off_label": name}) for name in OFF_LABEL_POLICIES}
+    counts = pd.DataFrame(table, list(GOLD_LABELS), list(PREDICTED_OUTCOMES))
+    policies = {}
+    for name in OFF_LABEL_POLICIES:
+        policies[name] = sample.measured(policy | {"off_label": name})
     answers = sample.constant_answers(policy)
     # Further baselines are scored on the rows that count for the system.
     counted = pd.notna(right_of(rows, columns, **policy))
@@ -141,34 +144,38 @@ def score_predictions(
     for name, answer in (baselines or {}).items():
         _, answer = paired_labels(gold, answer)
         answers[name] = sampled(outcomes_of(answer).codes, counted).measured(without_drops)
-    parity = {behaviour: documented_metrics(gold, predicted, behaviour) for behaviour in "SL"}
+    parity = {}
+    for behaviour in "SL":
+        parity[behaviour] = documented_metrics(gold, predicted, behaviour)
     parity["groups"] = {}
     measures_of_groups = {}
     for grouping, names in (groups or {}).items():
         if len(names) != len(gold):
             raise InputError(f"a grouping has {len(names)} entries for {len(gold)} rows")
         names = pd.Series(list(names), dtype=object).fillna("unknown").map(str)
-        members = names.groupby(names, sort=False).indices
-        parity["groups"][grouping] = {
-            name: documented_metrics(gold[part], predicted[part]) for name, part in members.items()
-        }
-        measures_of_groups[grouping] = {
-            name: sampled(columns, part).measured(policy) for name, part in members.items()
-        }
-    excluded = {
-        "gold_insufficient": int(table[2].sum()) if nei == "exclude" else 0,
-        "gold_conflicting": int(table[3].sum()) if conflict == "exclude" else 0,
-    }
-    excluded["dropped_predictions"] = int((~counted).sum()) - sum(excluded.values())
+        documented = parity["groups"][grouping] = {}
+        measured = measures_of_groups[grouping] = {}
+        for name, part in names.groupby(names, sort=False).indices.items():
+            documented[name] = documented_metrics(gold[part], predicted[part])
+            measured[name] = sampled(columns, part).measured(policy)
+    excluded = {"gold_insufficient": 0, "gold_conflicting": 0}
+    if nei == "exclude":
+        excluded["gold_insufficient"] = int(table[2].sum())
+    if conflict == "exclude":
+        excluded["gold_conflicting"] = int(table[3].sum())
+    n_left_out = int((~counted).sum())
+    excluded["dropped_predictions"] = n_left_out - sum(excluded.values())
+    n_parsed = int(table[:, : len(GOLD_LABELS)].sum())
+    foreign = pd.Series(predicted[columns == 4]).map(str)
     return Scores(
         n=len(rows),
         policy=policy,
-        counts=pd.DataFrame(table, index=list(GOLD_LABELS), columns=list(PREDICTED_OUTCOMES)),
+        counts=counts,
         measures=policies[off_label],
         policies=policies,
         excluded=excluded,
-        parse_rate=wilson(int(table[:, : len(GOLD_LABELS)].sum()), len(rows), level),
-        foreign=pd.Series(predicted[columns == 4]).map(str).value_counts(sort=False).to_dict(),
+        parse_rate=wilson(n_parsed, len(rows), level),
+        foreign=foreign.value_counts(sort=False).to_dict(),
         baselines=answers,
         groups=measures_of_groups,
         parity=parity,
@@ -188,7 +195,8 @@ def documented_metrics(gold, predicted, behaviour="S"):
     said = pairs["said"] == SUPPORTED
     tn, fp, fn, tp = np.bincount(2 * truth + said, minlength=4).tolist()
     measures = {"tp": tp, "tn": tn, "fp": fp, "fn": fn, "n": n}
-    measures["accuracy"] = int((pairs["gold"] == pairs["said"]).sum()) / max(n, 1)
+    n_equal = int((pairs["gold"] == pairs["said"]).sum())
+    measures["accuracy"] = n_equal / max(n, 1)
     measures["precision"] = tp / max(tp + fp, 1)
     measures["recall"] = tp / max(tp + fn, 1)
     measures["f1"] = 2 * tp / max(2 * tp + fp + fn, 1)
@@ -236,15 +244,19 @@ def formulas(table):
     n = T.sum((-1, -2))
     gold = T.sum(-1)
     said = T.sum(-2)
-    precision = _ratio(hit, said[..., :k])
+    said_class = said[..., :k]
+    precision = _ratio(hit, said_class)
     recall = _ratio(hit, gold)
-    f1 = _ratio(2 * hit, gold + said[..., :k])
-    covariance = hit.sum(-1) * n - (said[..., :k] * gold).sum(-1)
-    spread = (n**2 - (said**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
+    f1 = _ratio(2 * hit, gold + said_class)
+    n_right = hit.sum(-1)
+    covariance = n_right * n - (said_class * gold).sum(-1)
+    spread_of_gold = n**2 - (gold**2).sum(-1)
+    spread_of_said = n**2 - (said**2).sum(-1)
+    spread = np.sqrt(np.maximum(spread_of_said * spread_of_gold, 0))
     measures = {
-        "accuracy": _ratio(hit.sum(-1), n),
+        "accuracy": _ratio(n_right, n),
         "balanced_accuracy": recall.mean(-1),
-        "mcc": _ratio(covariance, np.sqrt(np.maximum(spread, 0))),
+        "mcc": _ratio(covariance, spread),
         "precision": precision[..., 0],
         "recall": recall[..., 0],
         "f1_binary": f1[..., 0],
@@ -254,7 +266,8 @@ def formulas(table):
     }
     if k == 3:
         measures["f1_insufficient"] = f1[..., 2]
-    measures["f1_macro"] = np.where((gold > 0).all(-1), f1.mean(-1), np.nan)
+    has_all = (gold > 0).all(-1)
+    measures["f1_macro"] = np.where(has_all, f1.mean(-1), np.nan)
     return measures
 
 
@@ -326,12 +339,14 @@ class _Sample:
         """Measures, in expectation, of answers drawn with fixed probabilities."""
         gold = collapse(self.tables, **policy).sum(-1)
         share = gold[0] / max(gold[0].sum(), 1)
-        answers = {"majority": np.eye(len(share))[np.argmax(share)], "prior": share}
-        # Expected counts are no whole numbers: no Wilson interval.
-        return {
-            name: self._intervals(gold[:, :, None] * np.append(answer, 0.0), {})
-            for name, answer in answers.items()
-        }
+        most = np.zeros(len(share))
+        most[np.argmax(share)] = 1.0
+        found = {}
+        for name, answer in {"majority": most, "prior": share}.items():
+            expected = gold[:, :, None] * np.append(answer, 0.0)
+            # Expected counts are no whole numbers: no Wilson interval.
+            found[name] = self._intervals(expected, {})
+        return found
 
     # Wilson's for shares of independent rows, the bootstrap's for all else.
     def _intervals(self, tables, sizes_of_shares):
@@ -340,17 +355,16 @@ class _Sample:
         for name, value in formulas(tables[0]).items():
             n = int(sizes_of_shares.get(name, 0))
             if n and self.clusters is None:
-                interval = wilson(round(float(value * n)), n, self.level)
+                n_right = round(float(value * n))
+                interval = wilson(n_right, n, self.level)
             elif n and value in (0, 1):
                 clusters = min(n, self.clusters)
-                interval = wilson(clusters * int(value), clusters, self.level)._replace(n=n)
+                of_clusters = wilson(clusters * int(value), clusters, self.level)
+                interval = of_clusters._replace(n=n)
             else:
-                interval = percentile_interval(
-                    value,
-                    draws[name].round(12),  # resamples of a constant differ in the last digits
-                    n or round(tables[0].sum()),
-                    level=self.level,
-                    reason=UNDEFINED_REASONS[name],
-                )
+                n = n or round(tables[0].sum())
+                of_draws = draws[name].round(12)  # those of a constant differ in the last digits
+                why = UNDEFINED_REASONS[name]
+                interval = percentile_interval(value, of_draws, n, level=self.level, reason=why)
             intervals[name] = interval._replace(reason=interval.reason or self.reason)
         return intervals

@@ -25,7 +25,6 @@ def problems(panel):
     pairable = panel.counts[panel.per_item >= 2]
     n_used = np.count_nonzero(pairable.any(axis=0))
     return {
-        "raters_unknown": panel.raters is None,
         "needs_two_raters": panel.n_raters != 2,
         "fewer_than_two_raters": panel.n_raters < 2,
         "no_pairable_items": len(pairable) == 0,
@@ -106,11 +105,14 @@ class Kappa:
         m = self.panel.per_item
         weight = m if self.is_alpha else np.ones(len(m))
         pairs = np.maximum(m * (m - 1), 1)
-        observed = (counts * (counts @ self.credit - 1)).sum(axis=1) / pairs
+        credits = counts @ self.credit - 1
+        observed = (counts * credits).sum(axis=1) / pairs
         shares = counts * (weight / m)[:, None]
         if self.chance_term == "rater":
-            shares = self.panel.one_hot.reshape(len(m), self.panel.n_raters * len(self.credit))
-        return np.column_stack([weight, weight * (m >= 2), weight * observed, shares])
+            columns = self.panel.n_raters * len(self.credit)
+            shares = self.panel.one_hot.reshape(len(m), columns)
+        pairable = weight * (m >= 2)
+        return np.column_stack([weight, pairable, weight * observed, shares])
 
     @np.errstate(all="ignore")
     def values(self, weights):
@@ -134,11 +136,13 @@ class Kappa:
             shares = totals[:, 3:].reshape(-1, r, q)
             shares = shares / shares.sum(axis=2, keepdims=True)
             with_themselves = matches(shares, w).sum(axis=1)
-            return (matches(shares.sum(axis=1), w) - with_themselves) / (r * (r - 1))
+            with_all = matches(shares.sum(axis=1), w)
+            return (with_all - with_themselves) / (r * (r - 1))
         size = totals[:, 0]
         shares = totals[:, 3:] / size[:, None]
         if self.chance_term == "gwet":
-            return w.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=1)
+            spread = (shares * (1 - shares)).sum(axis=1)
+            return w.sum() / (q * (q - 1)) * spread
         pooled = matches(shares, w)
         return (size * pooled - drawn) / (size - drawn) if self.is_alpha else pooled
 
@@ -147,8 +151,11 @@ class Kappa:
         # Gwet's linearisation: alpha draws with replacement, others fix the pairable items.
         totals = self.features.sum(axis=0) + STEP * self.features
         chance = self.chance(totals, drawn=0)
-        pairable = totals[:, 1] if self.is_alpha else totals[:, 1].real
-        kappa = (totals[:, 2] - chance * totals[:, 1]) / pairable / (1 - chance)
+        pairable = totals[:, 1]
+        excess = totals[:, 2] - chance * pairable
+        if not self.is_alpha:
+            pairable = pairable.real
+        kappa = excess / pairable / (1 - chance)
         return self.panel.n_items * kappa.imag / STEP.imag
 
     @property
@@ -169,11 +176,13 @@ class OrdinalAlpha(Kappa):
         marginals = weights @ counts
         ranks = mid_ranks(marginals) + moved
         sums = ranks @ (counts / np.sqrt(m - 1)).T
-        observed = (ranks**2 * (weights @ (counts * m / (m - 1)))).sum(axis=1)
+        weighted = weights @ (counts * m / (m - 1))
+        observed = (ranks**2 * weighted).sum(axis=1)
         observed = observed - (weights * sums**2).sum(axis=1)
         size = marginals.sum(axis=1)
         expected = size * (marginals * ranks**2).sum(axis=1)
-        return 1 - (size - 1) * observed / np.where(expected == 0, np.nan, expected)
+        expected = np.where(expected == 0, np.nan, expected)
+        return 1 - (size - 1) * observed / expected
 
     def influence(self):
         # What an item does at fixed ranks, and by moving the ranks.
@@ -194,7 +203,7 @@ def alpha(panel, level="ordinal"):
 
 pooled = partial(Kappa, chance="pooled")
 by_rater = partial(Kappa, chance="rater")
-cohen = partial(by_rater, needs=("needs_two_raters", "raters_unknown", ALIKE))
+cohen = partial(by_rater, needs=("needs_two_raters", ALIKE))
 gwet = partial(Kappa, chance="gwet")
 COEFFICIENTS = {
     "percent_agreement": partial(Kappa, chance="none", needs=()),
@@ -203,7 +212,7 @@ COEFFICIENTS = {
     "cohen_kappa_quadratic": partial(cohen, weights="quadratic"),
     "scott_pi": partial(pooled, needs=("needs_two_raters", ALIKE)),
     "fleiss_kappa": pooled,
-    "conger_kappa": partial(by_rater, needs=("raters_unknown", ALIKE)),
+    "conger_kappa": by_rater,
     "brennan_prediger": partial(Kappa, chance="even"),
     "gwet_ac1": gwet,
     "gwet_ac2": partial(gwet, weights="quadratic"),

@@ -73,38 +73,47 @@ def _blank(match):
 def mentions(text):
     """Distinct numbers, dates, provisions and parties of a text."""
     plain = _plain(text)
-    dates = [match for match in _DATES.finditer(plain) if _date(match)]
-    remainder = _DATES.sub(lambda match: _blank(match) if _date(match) else match.group(), plain)
-    remainder = _SECTION.sub(_blank, _CASES.sub(_blank, remainder))
+    dates = set()
+    remainder = plain
+    for match in _DATES.finditer(plain):
+        date = _date(match)
+        if date:
+            dates.add(date)
+            remainder = remainder[: match.start()] + _blank(match) + remainder[match.end() :]
+    remainder = _CASES.sub(_blank, remainder)
+    remainder = _SECTION.sub(_blank, remainder)
     parties = set()
     for start, end in sentences(plain):
-        for side in itertools.chain(*_PARTIES.findall(remainder[start:end])):
-            parties.add(side.removeprefix("In ").removeprefix("See ").strip(" .,").casefold())
-    return {
-        "number": set(map(_value, _NUMBER.finditer(remainder))),
-        "date": set(map(_date, dates)),
-        "provision": set(provisions(text)),
-        "party": parties,
-    }
+        sides = _PARTIES.findall(remainder[start:end])
+        for side in itertools.chain(*sides):
+            name = side.removeprefix("In ").removeprefix("See ")
+            parties.add(name.strip(" .,").casefold())
+    numbers = set(map(_value, _NUMBER.finditer(remainder)))
+    return {"number": numbers, "date": dates, "provision": set(provisions(text)), "party": parties}
 
 
 # A date as YYYY-MM-DD, None if there is no such month or day.
 def _date(match):
     parts = {group[0]: text for group, text in match.groupdict().items() if text}
-    month = _WORDS["months"].get(parts["m"].lower()) or int(parts["m"])
-    is_date = 1 <= month <= 12 and 1 <= int(parts["d"]) <= 31
-    return f"{parts['y']}-{month:02d}-{int(parts['d']):02d}" if is_date else None
+    name = parts["m"].lower()
+    month = _WORDS["months"].get(name) or int(name)
+    day = int(parts["d"])
+    if month not in range(1, 13) or day not in range(1, 32):
+        return None
+    return f"{parts['y']}-{month:02d}-{day:02d}"
 
 
 # A number as text, without separators and multiplied out.
 def _value(match):
     parts = {group[0]: text for group, text in match.groupdict("").items() if text}
-    scale = _WORDS["multipliers"].get(parts.get("s", "").lower(), 1)
+    unit = parts.get("s", "").lower()
+    scale = _WORDS["multipliers"].get(unit, 1)
     if "w" in parts:
-        return str(_WORDS["numbers"][parts["w"].lower()] * scale)
-    value = float(parts["d"].replace(",", "")) * scale
-    number = f"{value:.6f}".rstrip("0").rstrip(".")
-    return number + ("%" if "p" in parts else "")
+        word = parts["w"].lower()
+        return str(_WORDS["numbers"][word] * scale)
+    digits = parts["d"].replace(",", "")
+    number = f"{float(digits) * scale:.6f}".rstrip("0").rstrip(".")
+    return f"{number}%" if "p" in parts else number
 
 
 def agreement(explanation, source):
@@ -122,10 +131,12 @@ def agreement(explanation, source):
 
 def share_named(explanation, source):
     """Share of what an explanation names that a source names too, None where it names nothing."""
-    kinds = agreement(explanation, source).values()
-    n_shared = sum(len(shared) for shared, _ in kinds)
-    n_missing = sum(len(missing) for _, missing in kinds)
-    return 1 - n_missing / (n_shared + n_missing) if n_shared + n_missing else None
+    n_shared = 0
+    n_named = 0
+    for shared, missing in agreement(explanation, source).values():
+        n_shared += len(shared)
+        n_named += len(shared) + len(missing)
+    return n_shared / n_named if n_named else None
 
 
 # The words of a text, one space around each.
@@ -170,11 +181,13 @@ def _negated(sentence):
     for position, word in enumerate(words):
         if word not in STOP_LIST and word not in _NEGATORS:
             before = words[max(0, position - SCOPE) : position]
-            negated.setdefault(word, sum(w in _NEGATORS for w in before) % 2 == 1)
+            negators = [each for each in before if each in _NEGATORS]
+            negated.setdefault(word, len(negators) % 2 == 1)
     return negated.items()
 
 
 def modality(sentence):
     """Modality of the first modal phrase of a sentence."""
-    match = _MODAL.search(" ".join(re.sub("n't$", " not", word) for word in tokens(sentence)))
+    words = [re.sub("n't$", " not", word) for word in tokens(sentence)]
+    match = _MODAL.search(" ".join(words))
     return match and match.lastgroup

@@ -94,7 +94,9 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missin
     judgements, accounting = _ranked_judgements(qrels, run, missing)
     if judged_only:
         judgements = judgements.without_unjudged()
-    values = {name: measure.score(judgements) for name, measure in found.items()}
+    values = {}
+    for name, measure in found.items():
+        values[name] = measure.score(judgements)
     index = pd.Index(judgements.query_ids, name="query_id")
     return Evaluation(pd.DataFrame(values, index), accounting)
 
@@ -102,7 +104,9 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missin
 def random_order(qrels, run, measures):
     """Expected values of a random order of each query's documents: a frame, queries x measures."""
     judgements, _ = _ranked_judgements(qrels, run, "zero")
-    values = {name: measure.at_random(judgements) for name, measure in _measures(measures).items()}
+    values = {}
+    for name, measure in _measures(measures).items():
+        values[name] = measure.at_random(judgements)
     return pd.DataFrame(values, pd.Index(judgements.query_ids, name="query_id"))
 
 
@@ -122,8 +126,8 @@ def _table(source, kind, value):
         return read_rows(source, kind)
     if isinstance(source, pd.DataFrame) and len(source):
         return _rows_of_frame(source, kind, value)
-    kinds = set(map(type, source.values())) if isinstance(source, Mapping) else {type(source)}
-    if not all(issubclass(each, Mapping) for each in kinds):
+    rows = source.values() if isinstance(source, Mapping) else [source]
+    if not all(isinstance(row, Mapping) for row in rows):
         raise InputError(f"{kind}: expected a path, a DataFrame with rows or a dict of dicts")
     if not any(source.values()):
         raise InputError(f"{kind}: empty, no document for any query")
@@ -216,8 +220,8 @@ class RankedJudgements:
 def _ranked_judgements(qrels, run, missing):
     qrels = _table(qrels, "qrels", "relevance")
     run = _table(run, "run", "score")
-    names = np.array([*qrels, None])[:-1]
-    retrieved = np.array([*run, None])[:-1]
+    names = np.array([*qrels], dtype=object)
+    retrieved = np.array([*run], dtype=object)
     place_in_run = pd.Index(retrieved).get_indexer(names)
     is_absent = place_in_run < 0
     if is_absent.all():
@@ -228,25 +232,21 @@ def _ranked_judgements(qrels, run, missing):
     is_relevant = np.bincount(query, grade >= 1, minlength=len(names)) > 0
     n_retrieved = _sizes(run)
     rank = _ranks(qrels, query, run, place_in_run)
-    keep = ~is_absent if missing == "skip" else np.full(len(names), True)
+    keep = np.full(len(names), True)
+    if missing == "skip":
+        keep = ~is_absent
     of_kept = keep[query]
+    place = np.cumsum(keep) - 1
+    lengths = np.where(is_absent, 0, n_retrieved[place_in_run])
+    ids = names[keep]
     judgements = RankedJudgements(
-        names[keep].tolist(),
-        (np.cumsum(keep) - 1)[query[of_kept]],
-        grade[of_kept],
-        rank[of_kept],
-        np.where(is_absent, 0, n_retrieved[place_in_run])[keep],
+        ids.tolist(), place[query[of_kept]], grade[of_kept], rank[of_kept], lengths[keep]
     )
-    accounting = Accounting(
-        judged=tuple(names),
-        retrieved=tuple(retrieved),
-        evaluated=tuple(names[keep]),
-        missing=tuple(names[is_absent]),
-        extra=tuple(retrieved[~np.isin(np.arange(len(retrieved)), place_in_run)]),
-        empty=tuple(retrieved[n_retrieved == 0]),
-        no_relevant=tuple(names[~is_relevant]),
-    )
-    return judgements, accounting
+    is_extra = np.full(len(retrieved), True)
+    is_extra[place_in_run[~is_absent]] = False
+    accounts = [names, retrieved, ids, names[is_absent]]
+    accounts += [retrieved[is_extra], retrieved[n_retrieved == 0], names[~is_relevant]]
+    return judgements, Accounting(*map(tuple, accounts))
 
 
 def _ranks(qrels, query, run, place_in_run):
@@ -256,12 +256,18 @@ def _ranks(qrels, query, run, place_in_run):
     """
     scores = _numbers(run, "run")
     if isinstance(run, Rows):
-        names = (document.encode() for row in qrels.values() for document in row)
-        documents = qrels.document if isinstance(qrels, Rows) else np.array(list(names))
+        if isinstance(qrels, Rows):
+            documents = qrels.document
+        else:
+            names = chain.from_iterable(qrels.values())
+            documents = np.array([document.encode() for document in names])
         judged = run.find(place_in_run[query], documents)
     else:
-        found = (map(run.get(name, {}).get, row) for name, row in qrels.items())
-        judged = np.fromiter(chain.from_iterable(found), float, len(query))  # None is NaN
+        found = []
+        for name, row in qrels.items():
+            score_of = run.get(name, {}).get
+            found.extend(map(score_of, row))
+        judged = np.array(found, dtype=float)  # None is NaN
     sizes = _sizes(run)
     starts = np.cumsum(sizes) - sizes
     # Complex numbers are in order of their real parts, then of the others: by query, best first.
@@ -275,12 +281,14 @@ def _ranks(qrels, query, run, place_in_run):
     row = place_in_run[query]
     wanted = row - 1j * judged
     position = np.searchsorted(listed, wanted)
-    rank = np.where(np.isnan(judged), np.nan, position - starts[row] + 1)
+    rank = position - starts[row] + 1.0
+    rank[np.isnan(judged)] = np.nan
     # Among tied scores the ids decide.
     is_tied = listed.take(position + 1, mode="clip") == wanted
     names = list(qrels)
     for place in np.unique(query[is_tied]):
-        in_order = enumerate(ranked(run[names[place]]), 1)
-        rank_of = {document: rank for rank, (document, _) in in_order}
-        rank[query == place] = [rank_of.get(document, np.nan) for document in qrels[names[place]]]
+        name = names[place]
+        in_order = [document for document, _ in ranked(run[name])]
+        rank_of = pd.Series(np.arange(1.0, len(in_order) + 1), in_order)
+        rank[query == place] = rank_of.reindex(list(qrels[name]))
     return rank

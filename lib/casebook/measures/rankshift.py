@@ -11,6 +11,7 @@ from collections import Counter
 from functools import reduce
 
 import numpy as np
+import pandas as pd
 from scipy import signal, stats
 
 from casebook.errors import InputError
@@ -137,14 +138,19 @@ def rbo(before, after, p=0.9):
     short, long = sorted([len(before), len(after)])
     if not long:
         return None
-    entered = [max(before.index(item), after.index(item)) for item in {*before} & {*after}]
+    entered = np.zeros(long)
+    for item in set(before).intersection(after):
+        depth = max(before.index(item), after.index(item))
+        entered[depth] += 1
     # Common items among the first 1, 2, ... of both lists.
-    overlap = np.cumsum(np.bincount(np.array(entered, dtype=int), minlength=long))
+    overlap = np.cumsum(entered)
     # Below its end the shorter list is taken to go on as it was at its end.
     at_end = overlap[short - 1] / short if short else 0.0
     d = np.arange(1.0, long + 1)
     common = overlap + np.clip(d - short, 0, None) * at_end
-    return float((1 - p) / p * np.sum(p**d / d * common) + p**long * common[-1] / long)
+    seen = (1 - p) / p * np.sum(p**d / d * common)
+    unseen = p**long * common[-1] / long
+    return float(seen + unseen)
 
 
 # Items of two top-k lists, and their ranks [2, items], k + 1 where a list lacks one.
@@ -153,15 +159,18 @@ def _ranks(before, after, k):
     before = _distinct(before, "before")[:k]
     after = _distinct(after, "after")[:k]
     items = list(dict.fromkeys([*before, *after]))
-    positions = [[(side.index(x) if x in side else k) for x in items] for side in (before, after)]
-    return items, np.array(positions, dtype=int) + 1
+    ranks = []
+    for side in (before, after):
+        places = pd.Index(side, dtype=object).get_indexer(items)
+        ranks.append(np.where(places < 0, k, places) + 1)
+    return items, np.array(ranks)
 
 
 def _distinct(items, side):
     items = list(items)
-    item, count = Counter(items).most_common(1)[0] if items else (None, 0)
-    if count > 1:
-        raise InputError(f"list {side}: {item!r} is there {count} times; ids are distinct")
+    for item, count in Counter(items).most_common(1):
+        if count > 1:
+            raise InputError(f"list {side}: {item!r} is there {count} times; ids are distinct")
     return items
 
 
@@ -199,5 +208,6 @@ def mean_spearman_test(pairs):
         # The sum of independent cases, around its middle.
         null = reduce(signal.fftconvolve, nulls)
         sums = np.arange(len(null)) - len(null) // 2
-        p = min(1.0, float(null[np.abs(sums) >= abs(observed)].sum()))
+        as_extreme = null[np.abs(sums) >= abs(observed)]
+        p = min(1.0, float(as_extreme.sum()))
     return {"values": values, "undefined": values.count(None), "p": p}

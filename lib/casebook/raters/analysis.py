@@ -13,7 +13,8 @@ from casebook.raters import preference, ratings
 from casebook.raters.blinding import guess_arms
 from casebook.raters.layouts import PAIRED_SCALES
 from casebook.raters.preference import MARGIN
-from casebook.raters.read import defect_table
+from casebook.raters.read import defect_table, read_forms
+from casebook.raters.unblinding import open_forms
 from casebook.scores import Scores
 from casebook.sentences import sentence
 
@@ -60,6 +61,11 @@ class ComparisonPanel(_PANEL):
     def long_ratings(self):
         table = pd.concat(self.ratings, names=["scale", "system", "item"])
         return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013
+
+
+def votes_of(paths, columns=None, key=None, side_column=None):
+    """Votes of returned forms, with the systems behind them."""
+    return open_forms(read_forms(paths, columns), key, side_column)
 
 
 def panel_of(votes, against=None):

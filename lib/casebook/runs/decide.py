@@ -117,10 +117,11 @@ def compare_runs(candidate, reference, metric):
 def _flips(before, after, sign):
     table = pd.DataFrame({"before": before, "after": after, "difference": after - before})
     better = sign * table["difference"]
-    changed = [better > TOLERANCE, better < -TOLERANCE]
-    table["change"] = np.select(changed, CHANGES[:2], CHANGES[2])
-    order = np.lexsort([table.index, -better, -np.abs(better)])
-    return table.rename_axis("query_id").reset_index().iloc[order].reset_index(drop=True)
+    table["change"] = CHANGES[2]
+    table.loc[better > TOLERANCE, "change"] = CHANGES[0]
+    table.loc[better < -TOLERANCE, "change"] = CHANGES[1]
+    order = np.lexsort([table.index, -better, -better.abs()])
+    return table.iloc[order].rename_axis("query_id").reset_index()
 
 
 # --- what supports a candidate: a verdict on one metric and its basis

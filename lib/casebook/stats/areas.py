@@ -58,7 +58,9 @@ def auroc(positive, scores, *, level=0.95, clusters=None, units=None):
     if half is None or not 0 < area < 1:
         return Interval(area, None, None, level, n, "logit", reason or "no_variation")
     half /= area * (1 - area)
-    low, high = special.expit(special.logit(area) + np.array([-half, half]))
+    middle = special.logit(area)
+    low = special.expit(middle - half)
+    high = special.expit(middle + half)
     return Interval(area, float(low), float(high), level, n, "logit", reason)
 
 
@@ -83,7 +85,9 @@ def _checked(positive, *scores):
 def _student(positive, scores, against, level, clusters, units):
     codes, reason = _resampled_rows(len(positive), clusters, units)
     if positive.all() or not positive.any():
-        return None, None, reason if units is not None and reason else "class_without_gold"
+        if units is None or not reason:
+            reason = "class_without_gold"
+        return None, None, reason
     placements = _placements(positive, scores)
     if against is not None:
         placements = placements - _placements(positive, against)
@@ -101,14 +105,16 @@ def _student(positive, scores, against, level, clusters, units):
     of_groups = np.count_nonzero(members, axis=0)
     if of_groups.min() < 2:
         return area, None, "fewer_than_two_clusters"
-    variance = np.sum(parts**2 * of_groups / (of_groups - 1))
-    variance += 2 * parts[:, 0] @ parts[:, 1] * groups / (groups - 1)
+    corrections = of_groups / (of_groups - 1)
+    covariance = parts[:, 0] @ parts[:, 1] * groups / (groups - 1)
+    variance = np.sum(parts**2 * corrections) + 2 * covariance
     # Shared clusters can cancel all variance but for rounding.
     if variance <= ROUNDING**2 + ROUNDING * np.sum(parts**2):
         return area, None, "no_variation"
     weights = members.sum(axis=1)
     effective = weights.sum() ** 2 / np.sum(weights**2)
-    return area, special.stdtrit(effective - 1, (1 + level) / 2) * math.sqrt(variance), reason
+    quantile = special.stdtrit(effective - 1, (1 + level) / 2)
+    return area, float(quantile * math.sqrt(variance)), reason
 
 
 # What is resampled: clusters of rows, or units, or rows; and why not the given clusters.

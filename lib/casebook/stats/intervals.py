@@ -152,19 +152,27 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, see
 def _mean_bounds(sums, sizes, level, n_resamples, seed):
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     groups = len(sizes)
-    means = sums.sum(axis=0) / sizes.sum()
-    without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
+    total = sums.sum(axis=0)
+    size = sizes.sum()
+    means = total / size
+    without = (total - sums) / (size - sizes)[:, None]
     influence = without.mean(axis=0) - without
-    error = np.sqrt((groups - 1) / groups * np.sum(influence**2, axis=0))
-    effective = sizes.sum() ** 2 / np.sum(sizes**2)
-    low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
+    squares = np.sum(influence**2, axis=0)
+    error = np.sqrt((groups - 1) / groups * squares)
+    effective = size**2 / np.sum(sizes**2)
+    quantiles = special.stdtrit(effective - 1, tails)
+    low, high = means + quantiles[:, None] * error
     if groups >= ENOUGH:
-        resamples = resample_counts(groups, n_resamples, seed)
-        draws = np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in resamples])
+        blocks = []
+        for drawn in resample_counts(groups, n_resamples, seed):
+            of_sizes = drawn @ sizes
+            blocks.append((drawn @ sums) / of_sizes[:, None])
+        draws = np.concatenate(blocks)
+        quantiles = special.ndtri(tails)
         for k, mean in enumerate(means):
-            bca = bca_bounds(draws[:, k], mean, special.ndtri(tails), influence[:, k])
-            low[k] = min(low[k], bca[0])
-            high[k] = max(high[k], bca[1])
+            bca_low, bca_high = bca_bounds(draws[:, k], mean, quantiles, influence[:, k])
+            low[k] = min(low[k], bca_low)
+            high[k] = max(high[k], bca_high)
     return np.stack([low, high])
 
 
@@ -182,17 +190,25 @@ def bca_bounds(draws, estimate, quantiles, influence, *, tolerance=None, clip_bi
     gaps = draws[~undefined] - estimate
     if tolerance is None:
         tolerance = ROUNDING * np.abs(gaps).max(initial=0.0)
-    below = np.sum(gaps < -tolerance) + np.sum(np.abs(gaps) <= tolerance) / 2
+    n_equal = np.sum(np.abs(gaps) <= tolerance)
+    below = np.sum(gaps < -tolerance) + n_equal / 2
     if clip_bias:
         below = np.clip(below, 1, len(gaps) - 1)
-    bias = special.ndtri(below / len(gaps)) if 0 < below < len(gaps) else 0.0
+    bias = 0.0
+    if 0 < below < len(gaps):
+        bias = special.ndtri(below / len(gaps))
+    acceleration = 0.0
     scale = np.sum(influence**2) ** 1.5
-    acceleration = np.sum(influence**3) / (6 * scale) if scale else 0.0
+    if scale:
+        acceleration = np.sum(influence**3) / (6 * scale)
     z = bias + quantiles
-    low_share, high_share = special.ndtr(bias + z / np.maximum(1 - acceleration * z, 0.1))
+    corrected = bias + z / np.maximum(1 - acceleration * z, 0.1)
+    low_share, high_share = special.ndtr(corrected)
+    lowest = np.where(undefined, -np.inf, draws)
+    highest = np.where(undefined, np.inf, draws)
     with np.errstate(invalid="ignore"):
-        low = np.quantile(np.where(undefined, -np.inf, draws), low_share)
-        high = np.quantile(np.where(undefined, np.inf, draws), high_share)
+        low = np.quantile(lowest, low_share)
+        high = np.quantile(highest, high_share)
     return float(low), float(high)
 
 

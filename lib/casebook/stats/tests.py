@@ -39,8 +39,9 @@ def sign_flips(sums, sizes, *, level, n_resamples, seed):
     """
     # Sums and sizes of the clusters whose sign stays, a row per pattern.
     table = np.column_stack([sums, sizes])
-    kept = [bits @ table for bits in sign_patterns(len(sizes), n_resamples, seed)]
-    kept, kept_sizes = np.split(np.concatenate(kept), [-1], axis=1)
+    patterns = sign_patterns(len(sizes), n_resamples, seed)
+    blocks = np.concatenate([bits @ table for bits in patterns])
+    kept, kept_sizes = np.split(blocks, [-1], axis=1)
     total = sums.sum(axis=0)
     rest = total - kept
     slack = 1e-9 * np.abs(sums).sum(axis=0)
@@ -52,10 +53,12 @@ def sign_flips(sums, sizes, *, level, n_resamples, seed):
     norm = np.sqrt(np.sum(sums**2, axis=0))
     unit = np.where(norm > 0, norm, 1.0)
     others = _largest_of_others(np.abs(rest - kept) / unit)
-    extreme_in_family = extreme | (others >= (np.abs(total) - slack) / unit)
+    observed = (np.abs(total) - slack) / unit
+    extreme_in_family = extreme | (others >= observed)
     n_patterns = len(kept) + 1  # and the pattern of the data
     p = (extreme.sum(axis=0) + 1) / n_patterns
     p_adjusted = (extreme_in_family.sum(axis=0) + 1) / n_patterns
+    mean = total / sizes.sum()
     low = np.full(len(total), np.nan)
     high = np.full(len(total), np.nan)
     if level is not None:
@@ -65,15 +68,16 @@ def sign_flips(sums, sizes, *, level, n_resamples, seed):
         lower, upper = _half_means(kept, rest, kept_sizes, sizes.sum())
         for k in np.flatnonzero(norm > 0):
             down, up = _family_reach(others[:, k], sums[:, k], sizes)
-            mean = total[k] / sizes.sum()
             # Where a pattern is as extreme as the data: between these two values.
-            low[k] = _kth_smallest(np.minimum(lower[:, k], mean - down), rank)
-            high[k] = -_kth_smallest(-np.maximum(upper[:, k], mean + up), rank)
+            least = np.minimum(lower[:, k], mean[k] - down)
+            most = np.maximum(upper[:, k], mean[k] + up)
+            low[k] = _kth_smallest(least, rank)
+            high[k] = -_kth_smallest(-most, rank)
         # Rounding must not let an interval contradict its test.
         not_rejected = p_adjusted > 1 - level
         low[not_rejected] = np.minimum(low[not_rejected], 0.0)
         high[not_rejected] = np.maximum(high[not_rejected], 0.0)
-    return SignFlips(total / sizes.sum(), low, high, p, p_adjusted)
+    return SignFlips(mean, low, high, p, p_adjusted)
 
 
 def sign_patterns(groups, n_resamples, seed):
@@ -92,7 +96,9 @@ def _largest_of_others(statistics):
     if statistics.shape[1] < 2:
         return np.full_like(statistics, -np.inf)
     ranked = np.partition(statistics, -2, axis=1)
-    return np.where(statistics == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
+    largest = ranked[:, -1:]
+    second = ranked[:, -2:-1]
+    return np.where(statistics == largest, second, largest)
 
 
 # Lower and higher mean of the two halves of each pattern; unbounded where a half is empty.
@@ -100,7 +106,9 @@ def _half_means(kept, rest, kept_sizes, size):
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.stack([kept / kept_sizes, rest / (size - kept_sizes)])
     parted = (kept_sizes > 0) & (kept_sizes < size)
-    return np.where(parted, means.min(axis=0), -np.inf), np.where(parted, means.max(axis=0), np.inf)
+    lower = np.where(parted, means.min(axis=0), -np.inf)
+    upper = np.where(parted, means.max(axis=0), np.inf)
+    return lower, upper
 
 
 def _family_reach(others, sums, sizes):
@@ -119,7 +127,8 @@ def _family_reach(others, sums, sizes):
         # Equal differences: the statistic is the same at every distance.
         reach = np.where(squares * c * (1 + 1e-9) >= size**2, np.inf, 0.0)
         return reach, reach
-    discriminant = b**2 * squares**2 + (size**2 - squares * c) * squares * a
+    curvature = (size**2 - squares * c) * a
+    discriminant = b**2 * squares**2 + curvature * squares
     root = np.sqrt(np.maximum(discriminant, 0.0))
     reaches = []
     for slope in (b, -b):
