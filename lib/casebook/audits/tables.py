@@ -65,7 +65,7 @@ def check_row(reported, n, positives, decimals=3):
     for measure in REPORTED_MEASURES:
         others = fits.drop(columns=measure, errors="ignore")
         left = measures[measure][others.all(axis=1)]
-        implied[measure] = left.min(), left.max()
+        implied[measure] = (float(left.min()), float(left.max()))
     possible = bool(fits.all(axis=1).any())
     alone = fits.any().to_dict()
     chance = _chance(measures[list(values.index)], decimals)
