@@ -68,12 +68,10 @@ def numbers_of_example():
         "map_change": run["DeltaMap"],
         "map_low": run["DeltaMapCi"][0],
         "map_high": run["DeltaMapCi"][1],
-        "map_change_training": run["TrainMapPosNeg"] - run["TrainMapBaseline"],
         "ndcg3_baseline": run["Ndcg3Baseline"],
         "ndcg3_change": run["DeltaNdcg3"],
         "ndcg3_low": run["DeltaNdcg3Ci"][0],
         "ndcg3_high": run["DeltaNdcg3Ci"][1],
-        "ndcg3_change_training": run["TrainNdcg3PosNeg"] - run["TrainNdcg3Baseline"],
     }
     checks = {check["metric"]: check for check in own["Checks"]}
     for name, metric in DELTAS.items():

@@ -6,17 +6,6 @@ from refusals import not_refused
 from casebook.data import load, registry, sources
 from casebook.errors import InputError
 
-
-def test_a_name_may_carry_a_split():
-    names = {
-        "privacy_qa": ("privacy_qa", None),
-        "consumer_contracts_qa_test": ("consumer_contracts_qa", "test"),
-        "pdpabench_test_single": ("pdpabench", "test_single"),
-    }
-    found = {name: registry.resolve(name) for name in names}
-    assert {name: (card.key, split) for name, (card, split) in found.items()} == names
-
-
 NAMES = [
     ("..", {}, "is not allowed"),
     ("nosuch", {}, "unknown dataset 'nosuch'; known are climate_fever_claims, "),

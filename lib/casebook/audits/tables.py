@@ -65,7 +65,7 @@ def check_row(reported, n, positives, decimals=3):
     for measure in REPORTED_MEASURES:
         others = fits.drop(columns=measure, errors="ignore")
         left = measures[measure][others.all(axis=1)]
-        implied[measure] = left.min(), left.max()
+        implied[measure] = (float(left.min()), float(left.max()))
     possible = bool(fits.all(axis=1).any())
     alone = fits.any().to_dict()
     chance = _chance(measures[list(values.index)], decimals)
@@ -269,8 +269,7 @@ def check_means(rows):
     Returns
     -------
     pandas.DataFrame
-        The rows with ``verdict`` (possible, impossible) and the ``nearest`` mean that n values can
-        have.
+        The rows with ``verdict`` (possible, impossible).
 
     Raises
     ------
@@ -288,10 +287,8 @@ def check_means(rows):
         check_choice("values", row["values"], MEAN_SCALES)
         decimals = len(str(row["mean"]).partition(".")[2])
         means = _possible_means(int(row["n"]), MEAN_SCALES[row["values"]])
-        mean = float(row["mean"])
-        is_possible = _may_be(means, mean, decimals).any()
+        is_possible = _may_be(means, float(row["mean"]), decimals).any()
         rows.loc[index, "verdict"] = POSSIBLE if is_possible else IMPOSSIBLE
-        rows.loc[index, "nearest"] = means[np.abs(means - mean).argmin()]
     return rows
 
 

@@ -113,8 +113,12 @@ def _delimited(path, **_):
         mark, other = sorted({*marks})[:2]
         way = f"put sep={mark} or sep={other} into a line before it"
         raise refusal(path, f"the header has {mark!r} and {other!r}: {way}")
-    rows = enumerate(csv_rows(path, text, marks[0]), 1)
-    filled = {row: cells for row, cells in rows if any(cells) and (row > 1 or not named)}
+    filled = {}
+    for row, cells in enumerate(csv_rows(path, text, marks[0]), 1):
+        if any(cells):
+            filled[row] = cells
+    if named:
+        del filled[1]
     names = filled.pop(min(filled, default=0), [])
     _refuse_width(path, names)
     for row, cells in filled.items():
@@ -209,8 +213,14 @@ def cell_text(value):
     return str(value).lower().removesuffix(".0")
 
 
+# The column itself that holds what is named, which may be a part of its cells.
+def _head(table, name):
+    return name if name in table else name.partition(".")[0]
+
+
 def _column(table, name):
-    head, _, path = (name, "", "") if name in table else name.partition(".")
+    head = _head(table, name)
+    path = name[len(head) + 1 :]
     return [cell_text(part_of(cell, path)) for cell in table.get(head, ())]
 
 
@@ -268,7 +278,7 @@ def read_roles(
             near = did_you_mean(name, there)
             raise refusal(path, f"has no {short(name)} for {role}{near}; it has {listed(there)}")
     frame = pd.DataFrame(cells, table.index, dtype=object)
-    read = {name if name in table else name.partition(".")[0] for name in chosen.values()}
+    read = {_head(table, name) for name in chosen.values()}
     unread = [name for name in table if name not in read]
     words = {word: cell_text(meaning) for word, meaning in (values or {}).items()}
     return Reading(path, frame, chosen, unread, list(further), words, lists, prefix=prefix)
@@ -297,12 +307,15 @@ def _lacking(table, roles, lacking, chosen, prefix):
     others = [name for name in there if name not in chosen.values()]
     proposed = {}
     for role in [*lacking, *roles]:
-        near = [near for name in roles[role] for near in near_names(name, others)]
+        near = ["COLUMN"] if role in lacking else []
         if len(others) == 1 and lacking == [role]:
             near = others
-        if role in lacking or (near and role not in chosen):
-            proposed.setdefault(prefix + role, next(iter(near), "COLUMN"))
-    no = "; ".join(f"{role} ({', '.join(roles[role])})" for role in lacking)
+        for name in reversed(roles[role]):
+            near = near_names(name, others) or near
+        if near and role not in chosen:
+            proposed.setdefault(prefix + role, near[0])
+    wanted = [f"{role} ({', '.join(roles[role])})" for role in lacking]
+    no = "; ".join(wanted)
     return f"has no {no}; it has {listed(there)}: type {to_type('columns', proposed)}"
 
 
@@ -333,13 +346,13 @@ class Reading:
 
     def record(self):
         """The same for the record of a run, a row of a table of files; no folder is in it."""
-        renamed = {
-            role: f"{role} = {name!r}" for role, name in self.columns.items() if role != name
-        }
+        read = []
+        for role, name in self.columns.items():
+            read.append(role if role == name else f"{role} = {name!r}")
         return {
             "file": self.path.name,
             "rows": len(self.table),
-            "read": ", ".join(renamed.get(role, role) for role in self.columns),
+            "read": ", ".join(read),
             "not read": ", ".join(map(str, self.unread)) or "nothing",
             "notes": "; ".join(self.notes),
         }
@@ -416,8 +429,11 @@ class Reading:
             if likely != word:
                 doubts[word] = likely
         for row in words.index[words.isin(list(doubts))]:
-            own = f"LABEL: {', '.join(allowed)}" if allowed else "WORD=WORD keeps it"
-            problem = f"{role}: what do these words mean: {listed(map(repr, doubts))}?"
+            own = "WORD=WORD keeps it"
+            if allowed:
+                own = f"LABEL: {', '.join(allowed)}"
+            shown = listed(map(repr, doubts))
+            problem = f"{role}: what do these words mean: {shown}?"
             way = f"{to_type('values', doubts)} (WORD= is missing; {own})"
             self.refuse(row, f"{problem} type {way}")
         return words.replace(told)

@@ -1,6 +1,7 @@
 """What the parts are worth: the pipeline without each, nine documented configurations, notes."""
 
 import re
+from collections import ChainMap
 from dataclasses import replace
 
 import numpy as np
@@ -82,7 +83,7 @@ def documented_configs(config=None):
         "binary credibility": {"rule": rule._replace(weights=BINARY_WEIGHTS)},
         "stricter threshold": {"rule": rule._replace(upper=0.85)},
         "lenient threshold": {"rule": rule._replace(upper=0.55)},
-        "minimal": {name: value for part in without.values() for name, value in part.items()},
+        "minimal": dict(ChainMap(*without.values())),
         "no gate": {"gate": "none"},
     }
     return {name: config._replace(**changed) for name, changed in changes.items()}
@@ -92,11 +93,12 @@ def run_configs(configs, base, stance, claims):
     tables = []
     for name, config in track(configs.items(), "configurations"):
         results = FactChecker(base, stance, config).check_all(claims)
-        table = cost_rows(results).assign(config=name, group=[claim.group for claim in claims])
-        table["verdict"] = [result.verdict for result in results]
-        table["right"] = table["verdict"] == [claim.label for claim in claims]
-        table["input"] = [verdict_input(result) for result in results]
-        table["error"] = [result.error for result in results]
+        table = cost_rows(results).assign(config=name)
+        known = pd.DataFrame(claims)
+        found = pd.DataFrame(results)
+        table[["group", "verdict", "error"]] = known[["group"]].join(found[["verdict", "error"]])
+        table["right"] = found["verdict"] == known["label"]
+        table["input"] = list(map(verdict_input, results))
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
@@ -107,19 +109,20 @@ def verdict_input(result):
     Two configurations with the same input of every claim differ in nothing that could have been
     measured. Parts are compared by their words, weights by the score that they give.
     """
-    parts = [(tokens(part.text), part.verifiability) for part in result.subclaims + result.dropped]
-    passages = [
-        (item.subclaim_id, item.doc_id, item.start, item.stance) for item in result.evidence
-    ]
-    return parts, result.queries, passages, [part.score for part in result.subverdicts]
+    parts = []
+    for part in result.subclaims + result.dropped:
+        parts.append((tokens(part.text), part.verifiability))
+    passages = []
+    for item in result.evidence:
+        passages.append((item.subclaim_id, item.doc_id, item.start, item.stance))
+    scores = [part.score for part in result.subverdicts]
+    return parts, result.queries, passages, scores
 
 
 def unused(tables):
     """Configurations that changed the input of no claim in any table, with the reason."""
     reasons = PARTS["unused"].to_dict()
     for rows in tables:
-        if rows["verdict"].isna().all():
-            reasons = dict.fromkeys(reasons, "no claim could be checked")
         inputs = rows.groupby("config")["input"].agg(list)
         for config in PARTS.index:
             if inputs[config] != inputs["full"]:
@@ -134,16 +137,13 @@ def part_contrasts(tables, name="claims", **options):
     right = sum(wide).astype(float) / len(tables)
     right = right.loc[claims.index, list(COMPARED)].rename(columns=COMPARED)
     reasons = {(PIPELINE, COMPARED[config]): why for config, why in unused(tables).items()}
+    names = {PIPELINE: PIPELINE}
+    for part in right.columns[1:]:
+        names[part] = f"pipeline {part}"
     scores = scores_of(
-        right,
-        "accuracy",
-        name,
-        claims["group"],
-        {name: name if name == PIPELINE else f"pipeline {name}" for name in right},
-        same_input=lambda pairs: {pair: reasons[pair] for pair in pairs if pair in reasons},
-        **options,
+        right, "accuracy", name, claims["group"], names, same_input=lambda _: reasons, **options
     )
-    return replace(scores, names={}).contrasts([(PIPELINE, name) for name in right.columns[1:]])
+    return replace(scores, names={}).contrasts([(PIPELINE, part) for part in right.columns[1:]])
 
 
 def configuration_costs(rows):

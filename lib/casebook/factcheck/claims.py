@@ -1,6 +1,5 @@
 """Claims of any origin, and what decides them."""
 
-import re
 from collections import namedtuple
 from pathlib import Path
 
@@ -54,14 +53,14 @@ def read_claims(documents=None, split="all"):
     texts = documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for number, row in read_jsonl(CLAIMS):
-        atoms = [
-            _atom(CLAIMS, number, atom["text"], atom["label"], atom["evidence"], texts)
-            for atom in row["atoms"]
-        ]
-        fields = {name: row[name] for name in ("id", "label", "category", "group", "split")}
-        hops = row.get("hops", len(atoms))
+        atoms = []
+        for atom in row["atoms"]:
+            atoms.append(_atom(CLAIMS, number, **atom, texts=texts))
+        row["text"] = row.pop("claim")
+        row["hops"] = row.get("hops", len(atoms))
+        row["atoms"] = tuple(atoms)
         if split in ("all", row["split"]):
-            claims.append(Claim(**fields, text=row["claim"], hops=hops, atoms=tuple(atoms)))
+            claims.append(Claim(*[row[name] for name in Claim._fields]))
     return claims
 
 
@@ -75,8 +74,6 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         lines = {number: line for number, line in read_lines(path) if line.strip()}
         if not lines:
             raise refusal(path, "holds no claims")
-        if "claim" in re.split("[,;\t]", next(iter(lines.values()))):
-            raise refusal(path, "has a column claim: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
     else:
@@ -89,8 +86,8 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     frame = pd.DataFrame({"id": reading.texts("id"), "text": reading.texts("claim")})
     frame["label"] = labels.replace(CLAIM_LABELS)
     frame["category"] = reading.texts("category", may_be_empty=True)
-    frame["group"] = reading.texts("group", may_be_empty=True)
-    frame["group"] = frame["group"].where(frame["group"] != "", frame["id"])
+    groups = reading.texts("group", may_be_empty=True)
+    frame["group"] = groups.where(groups != "", frame["id"])
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for row, fields in zip(frame.index, frame.to_dict("records"), strict=True):
@@ -98,8 +95,6 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         for quote in _quotes(reading, row):
             atoms.append(_atom(path, row, fields["text"], fields["label"], quote, texts))
         claims.append(Claim(**fields, atoms=tuple(atoms)))
-    counts = labels.replace("", "none").value_counts()
-    reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
     return claims, reading
 
 

@@ -2,8 +2,7 @@
 
 References
 ----------
-DeYoung et al. (2020), ERASER, ACL: comprehensiveness and sufficiency. Senter and Smith
-(1967), Automated Readability Index, AMRL-TR-66-220.
+Senter and Smith (1967), Automated Readability Index, AMRL-TR-66-220.
 """
 
 import itertools
@@ -26,7 +25,6 @@ from casebook.factcheck.verdict import (
 )
 from casebook.frames import coefficients
 from casebook.stats.intervals import bootstrap_mean
-from casebook.stats.samples import generator
 from casebook.text import sentences
 
 _DECIDING_STANCES = {
@@ -41,7 +39,6 @@ _VERDICT_WORDS = {
 }
 # What the documented rule calls NOT_SUPPORTED need not be refuted by anything.
 _DOCUMENTED_WORDS = _VERDICT_WORDS | {NOT_SUPPORTED: "is not supported"}
-N_RANDOM_SETS = 50
 _LETTER = re.compile(r"[^\W_]")
 
 #: The fewest items of evidence without which the verdict would be another, and that verdict.
@@ -119,13 +116,16 @@ def _ways(evidence, rule):
 
 def documented_quality(evidence, subclaim_ids, text):
     ids = {item.id for item in evidence}
-    covered = {item.subclaim_id for item in evidence}
-    scores = {
-        "coverage": len(ids) / max(len(evidence), 1),
-        "soundness": len(covered.intersection(subclaim_ids)) / max(len(subclaim_ids), 1),
-        "readability": min(len(text) / 1000, 1.0),
+    covered = {item.subclaim_id for item in evidence}.intersection(subclaim_ids)
+    coverage = len(ids) / max(len(evidence), 1)
+    soundness = len(covered) / max(len(subclaim_ids), 1)
+    readability = min(len(text) / 1000, 1.0)
+    return {
+        "coverage": coverage,
+        "soundness": soundness,
+        "readability": readability,
+        "overall": (coverage + soundness + readability) / 3,
     }
-    return scores | {"overall": sum(scores.values()) / 3}
 
 
 def automated_readability_index(text):
@@ -138,48 +138,29 @@ def automated_readability_index(text):
     return 4.71 * n_characters / len(words) + 0.5 * len(words) / n_sentences - 21.43
 
 
-def quality(result, explanation, rule, seed=0):
+def quality(result, explanation, rule):
     """Corrected quality of an explanation; NaN where a number is undefined.
 
     ``coverage``: cited share of the items whose single removal changes the verdict; ``soundness``:
-    stated sub-verdicts that follow from the cited items alone; ``deletion``, ``insertion``: whether
-    the verdict changes without the cited items and stays with them alone, beside the mean over 50
-    random sets of the same size.
+    stated sub-verdicts that follow from the cited items alone.
     """
-    evidence = result.evidence
-    cited = explanation.cited
     names = names_of_parts(result)
-
-    def changes(items):
-        return decide_claim(names, items, rule)[1] != result.verdict
-
-    def without(removed):
-        return [item for item in evidence if item not in removed]
-
-    decisive = [item for item in evidence if changes(without([item]))]
+    cited = []
+    for item in result.evidence:
+        remaining = [other for other in result.evidence if other != item]
+        _, verdict, _ = decide_claim(names, remaining, rule)
+        if verdict != result.verdict:
+            cited.append(item in explanation.cited)
     follows = []
-    of_cited, _, _ = decide_claim(names, cited, rule)
+    of_cited, _, _ = decide_claim(names, explanation.cited, rule)
     for judged, alone in zip(result.subverdicts, of_cited, strict=False):
         if alone.evidence_count:
             follows.append(alone.verdict == judged.verdict)
-    measures = {
-        "coverage": _mean([item in cited for item in decisive]),
-        "soundness": _mean(follows),
+    return {
+        "coverage": np.mean(cited or [np.nan]),
+        "soundness": np.mean(follows or [np.nan]),
         "readability": automated_readability_index(explanation.text),
     }
-    rng = generator(seed, f"explanation {result.claim_id}")
-    drawn = []
-    for _ in range(N_RANDOM_SETS if cited else 0):
-        places = rng.choice(len(evidence), len(cited), replace=False)
-        drawn.append([evidence[place] for place in places])
-    for kind, sets in {"": [cited] if cited else [], "_random": drawn}.items():
-        measures[f"deletion{kind}"] = _mean([changes(without(chosen)) for chosen in sets])
-        measures[f"insertion{kind}"] = _mean([not changes(chosen) for chosen in sets])
-    return measures
-
-
-def _mean(values):
-    return float(np.mean(values)) if values else np.nan
 
 
 def quality_table(results, rule, groups, n_resamples=2_000, seed=0):
@@ -188,9 +169,11 @@ def quality_table(results, rule, groups, n_resamples=2_000, seed=0):
     for result in results:
         if result.error is None:
             explanation = explain_verdict(result, rule)
+            row = quality(result, explanation, rule)
             original = documented_quality(result.evidence, names_of_parts(result), explanation.text)
-            original = {f"documented: {name}": value for name, value in original.items()}
-            rows[result.claim_id] = quality(result, explanation, rule, seed) | original
+            for name, value in original.items():
+                row[f"documented: {name}"] = value
+            rows[result.claim_id] = row
     means = {}
     for name, column in pd.DataFrame(rows).T.astype(float).items():
         values = column.dropna()

@@ -32,12 +32,17 @@ def search_queries(part, k=3, names=()):
     names = " ".join(dict.fromkeys([*proper_names(part.text), *names]))
     known = {*STOP_LIST, *tokens(names)}
     plain = [word for word in tokens(part.text) if word not in known and not word[0].isdigit()]
-    by_length = sorted(dict.fromkeys(plain), key=lambda word: (-len(word), word))
+    by_length = sorted(sorted(set(plain)), key=len, reverse=True)
+    half = max(2, len(by_length) // 2)
     candidates = [part.text if names in part.text else f"{part.text} {names}"]
-    for chosen in (plain[:2], plain, by_length[: max(2, len(by_length) // 2)], []):
+    for chosen in (plain[:2], plain, by_length[:half], []):
         candidates.append(" ".join([names, *chosen]).strip())
-    queries = {content(query): query for query in reversed(candidates) if content(query)}
-    return tuple(reversed(queries.values()))[:k] or (part.text,)
+    queries = {}
+    for query in candidates:
+        words = content(query)
+        queries[words] = queries.pop(words, query)
+    queries.pop(frozenset(), None)
+    return tuple(queries.values())[:k] or (part.text,)
 
 
 def documented_queries(part, k=3, names=()):

@@ -1,6 +1,6 @@
 """Scores of anyone's verdicts: as documented, corrected, compared on the same claims; and costs."""
 
-from collections import namedtuple
+from collections import Counter, namedtuple
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,7 @@ from casebook.measures import classification
 from casebook.measures.classification import GOLD_LABELS, SYNONYMS
 
 MOST_LISTED_IDS = 10
-JOINED = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
-PARITY_NOTE = (
-    "documented formulas: exact comparison, positive class SUPPORTED, a zero denominator gives 0; "
-    "under S what is neither label, such as a missing verdict, is in no cell but counts as a row; "
-    "under L it is NOT_SUPPORTED"
-)
+JOINED = ["gold", "matched", "missing", "extra"]
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
 COSTS = ["id", "parts", "queries", "evidence", "high", "seconds", "verdict_seconds"]
 PERFORMANCE = [
@@ -97,24 +92,19 @@ def score_files(
     for name in {"gold", "predicted"}.intersection(further):
         raise refusal(gold, f"column {name!r} groups nothing: name another one")
     told = {"columns": columns, "values": values, "rows": rows}
-    true, reading = read_verdict_labels(gold, is_gold=True, further=further, **told)
-    readings = [reading.record()]
-    joined = {}
-    for name, path in {"system": predicted, "claim_only": baseline}.items():
-        if path is not None:
-            verdicts, reading = read_verdict_labels(path, **told)
-            readings.append(reading.record())
-            joined[name] = join_labels(true, verdicts, (gold, path))
-    answers, account = joined.pop("system")
+    true, of_gold = read_verdict_labels(gold, is_gold=True, further=further, **told)
+    verdicts, of_predicted = read_verdict_labels(predicted, **told)
+    rows, account = join_labels(true, verdicts, (gold, predicted))
+    account["readings"] = [of_gold.record(), of_predicted.record()]
+    baselines = {}
+    if baseline is not None:
+        verdicts, of_baseline = read_verdict_labels(baseline, **told)
+        blind, _ = join_labels(true, verdicts, (gold, baseline))
+        account["readings"].append(of_baseline.record())
+        baselines["claim_only"] = blind["predicted"]
+    drawn = {"n_resamples": n_resamples, "seed": seed}
     return score_joined(
-        answers,
-        account | {"readings": readings},
-        policy=policy,
-        baselines={name: of_rows["predicted"] for name, (of_rows, _) in joined.items()},
-        groups=groups,
-        cluster=cluster,
-        n_resamples=n_resamples,
-        seed=seed,
+        rows, account, policy=policy, baselines=baselines, groups=groups, cluster=cluster, **drawn
     )
 
 
@@ -131,6 +121,7 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
     reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
     labels = reading.labels("label", (*GOLD_LABELS, *SYNONYMS), others=not is_gold)
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
+    reading.refuse_repeats("id")
     for row in frame.index[labels == ""] if is_gold else ():
         reading.refuse(row, "label is empty: give every claim of the gold file one")
     for name in further:
@@ -140,35 +131,23 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
 
 def join_labels(gold, predicted, names=("gold", "predictions")):
     """Rows of two frames of labels joined by id, in gold order, and an account of the join."""
-    for name, frame in zip(names, (gold, predicted), strict=True):
-        twice = frame.drop_duplicates(["id", "label"])["id"]
-        for first in twice[twice.duplicated()]:
-            problem = f"ids have more than one row, with different labels (first: {first})"
-            raise InputError(f"{name}: {problem}; keep one row of each")
-    rows = gold.drop_duplicates("id").rename(columns={"label": "gold"})
-    answers = predicted.drop_duplicates("id").rename(columns={"label": "predicted"})
-    known = pd.Index(rows["id"])
-    given = pd.Index(answers["id"])
-    ids = {
+    known = pd.Index(gold["id"])
+    given = pd.Index(predicted["id"])
+    listed = {
         "missing": known.difference(given, sort=False).tolist(),
         "extra": given.difference(known, sort=False).tolist(),
-        "doubled_gold": _repeated(gold["id"]),
-        "doubled_predictions": _repeated(predicted["id"]),
     }
-    account = {"gold": len(gold), "predictions": len(predicted)}
-    account |= {name: len(found) for name, found in ids.items()}
-    account["matched"] = len(rows) - account["missing"]
+    account = {name: len(ids) for name, ids in listed.items()}
+    account["matched"] = len(known) - account["missing"]
     if not account["matched"]:
         first = f"{known[0]!r} and {given[0]!r}"
         problem = f"{names[0]} and {names[1]} have no id in common (first: {first})"
         raise InputError(f"{problem}: nothing to score")
-    account["listed"] = {name: found[:MOST_LISTED_IDS] for name, found in ids.items()}
-    answers = answers[["id", "predicted"]].astype({"predicted": object})
-    return rows.merge(answers, how="left", on="id"), account
-
-
-def _repeated(ids):
-    return ids[ids.duplicated()].unique().tolist()
+    account["gold"] = len(known)
+    account["listed"] = {name: ids[:MOST_LISTED_IDS] for name, ids in listed.items()}
+    rows = gold.rename(columns={"label": "gold"})
+    answers = predicted[["id", "label"]].rename(columns={"label": "predicted"})
+    return rows.merge(answers.astype(object), how="left", on="id"), account
 
 
 def score_joined(
@@ -188,12 +167,14 @@ def score_joined(
     )
     right = is_right(rows["gold"], rows["predicted"], scores.policy)
     # Rows that the system's answers drop are dropped for all; no others are.
-    of_rivals = scores.policy["off_label"].replace("drop", "wrong")
-    of_rivals = scores.policy | {"off_label": of_rivals}
+    kept = scores.policy["off_label"].replace("drop", "wrong")
+    of_rivals = scores.policy | {"off_label": kept}
     most = majority(rows["gold"][right.notna()], of_rivals)
     rivals = {"majority": [most] * len(rows)} | (baselines or {})
-    table = {name: is_right(rows["gold"], said, of_rivals) for name, said in rivals.items()}
-    table = pd.DataFrame({"system": right, **table}).dropna().astype(float)
+    table = pd.DataFrame({"system": right})
+    for name, said in rivals.items():
+        table[name] = is_right(rows["gold"], said, of_rivals)
+    table = table.dropna().astype(float)
     pairs = [("system", name) for name in rivals]
     counted = clusters[table.index] if cluster else None
     comparisons = contrasts(table, pairs, counted, **options).join(count_units(table, pairs))
@@ -208,11 +189,11 @@ def is_right(gold, predicted, policy=None):
 
 
 def majority(gold, policy=None):
-
-    def n_right(label):
-        return is_right(gold, [label] * len(gold), policy).eq(True).sum()
-
-    return max(GOLD_LABELS, key=n_right)
+    n_right = {}
+    for label in GOLD_LABELS:
+        right = is_right(gold, [label] * len(gold), policy)
+        n_right[label] = right.eq(True).sum()
+    return max(n_right, key=n_right.get)
 
 
 class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons")):
@@ -230,18 +211,17 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons"
         }
         parity = corrected.pop("parity")
         return {
-            "parity": parity["S"] | parity | {"note": PARITY_NOTE},
+            "parity": parity["S"] | parity,
             "corrected": plain_values(corrected),
         }
 
     def summary(self):
         """Facts and tables by their titles."""
         scores = self.scores
+        original = scores.parity["S"]
         facts = {
             "rows": {name: self.account[name] for name in JOINED},
-            "original definition (version S)": {
-                name: f"{value:.6g}" for name, value in scores.parity["S"].items()
-            },
+            "original definition (version S)": {n: f"{x:.6g}" for n, x in original.items()},
             "standard definition": scores.policy,
             "excluded": scores.excluded,
             "off-label answers": scores.foreign,
@@ -250,8 +230,8 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons"
         for title, values in facts.items():
             lines[title] = [f"{name} {value}" for name, value in values.items()]
         table = coefficients({"parse rate": scores.parse_rate, **scores.measures})
-        always = {name: of.estimate for name, of in scores.baselines["majority"].items()}
-        table["control"] = table["system"].map(always).astype(float)
+        majority = coefficients(scores.baselines["majority"]).set_index("system")
+        table["control"] = table["system"].map(majority["value"])
         table = table.drop(columns="groups").rename(columns={"system": "measure"})
         counts = scores.counts.rename_axis("gold").reset_index()
         tables = {"measures": table, "gold labels by outcome": counts}
@@ -271,10 +251,11 @@ def cost_rows(results):
     rows = []
     for result in results:
         levels = [item.level for item in result.evidence]
+        seconds = float(sum(result.timings.values()))
+        of_verdict = float(result.timings.get("verdict", 0))
         counts = [len(result.subclaims), len(result.queries), len(levels), levels.count("high")]
-        seconds = [sum(result.timings.values()), result.timings.get("verdict", 0)]
-        rows.append([result.claim_id, *counts, *seconds])
-    return pd.DataFrame(rows, columns=COSTS).astype(dict.fromkeys(COSTS[-2:], float))
+        rows.append([result.claim_id, *counts, seconds, of_verdict])
+    return pd.DataFrame(rows, columns=COSTS)
 
 
 def performance(results):
@@ -312,17 +293,17 @@ def run_log(results, truths=None):
     labelled = truths.map(bool)
     confidence = table["confidence"].astype(float)
     right = (table["verdict"] == truths).astype(float)
-    return costs.assign(
-        label=table["verdict"],
-        gold=truths.where(labelled, None),
-        confidence=confidence,
-        probability=table["support"].astype(float),
-        labelled=labelled,
-        accuracy=right.where(labelled, confidence.fillna(0.0)),
-        evidence_quality=(costs["high"] / costs["evidence"]).fillna(0.0),
-        efficiency=1 / costs["verdict_seconds"].clip(lower=0.1),
-        error=table["error"],
-    )
+    costs["label"] = table["verdict"]
+    costs["gold"] = truths.where(labelled, None)
+    costs["confidence"] = confidence
+    costs["probability"] = table["support"].astype(float)
+    costs["labelled"] = labelled
+    costs["accuracy"] = right.where(labelled, confidence.fillna(0.0))
+    quality = costs["high"] / costs["evidence"]
+    costs["evidence_quality"] = quality.fillna(0.0)
+    costs["efficiency"] = 1 / costs["verdict_seconds"].clip(lower=0.1)
+    costs["error"] = table["error"]
+    return costs
 
 
 def performance_score(log):
@@ -343,20 +324,17 @@ def as_report(claims, results, config, judge, *, n_resamples=1000, seed=0):
     groups = frame.set_index("id")["group"].to_dict()
     scored = score_labelled(frame, **options) if log["labelled"].any() else None
     costs = performance(results).set_index("measure")
+    costs.columns = ["document", "in_its_code"]
     report = {
         "outcomes": outcomes(results),
         "log": log,
         "log_score": performance_score(log),
-        "performance": {
-            "document": costs["original"].to_dict(),
-            "in_its_code": costs["in its code"].to_dict(),
-        },
+        "performance": costs.to_dict(),
         "explanations": quality_table(results, config.rule, groups, **options),
         "categories": pd.crosstab(frame["category"], frame["verdict"]).reset_index(),
         "labels": scored and scored.as_dict(),
         "judge": {
             "caution": CAUTION if isinstance(judge, PublicJudge) else None,
-            "costs": dict(getattr(judge, "costs", {})),
             "cost": cost_of_judge(judge),
         },
         "claims": [_explained(result, config.rule) for result in results],
@@ -384,8 +362,9 @@ def score_labelled(claims, **options):
 
 
 def outcomes(results):
-    ends = []
+    ends = Counter()
     for result in results:
-        cause = ": ".join(str(result.error).split(": ")[:2])
-        ends.append(result.verdict or f"crashed in {cause}")
-    return pd.Series(ends, dtype=object).value_counts().to_dict()
+        stage, _, rest = str(result.error).partition(": ")
+        cause = rest.partition(": ")[0]
+        ends[result.verdict or f"crashed in {stage}: {cause}"] += 1
+    return dict(ends.most_common())

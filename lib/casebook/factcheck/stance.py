@@ -48,9 +48,10 @@ remembered = lru_cache(maxsize=20_000)
 def vectors_of(text):
     """Vector of a text, and those of its words: means over their tokens, by the encoder."""
     pooled, tokens = encoder().encode_both([text])
-    spans = np.array(encoder().token_spans(text)[: len(tokens.vectors)]).reshape(-1, 2)
+    n_read, width = tokens.vectors.shape
+    spans = np.array(encoder().token_spans(text)[:n_read]).reshape(-1, 2)
     words_of_text = list(WORD.finditer(text))
-    table = np.zeros((len(words_of_text), tokens.vectors.shape[1]), dtype=np.float32)
+    table = np.zeros((len(words_of_text), width), dtype=np.float32)
     for place, match in enumerate(words_of_text):
         inside = (spans[:, 0] < match.end()) & (match.start() < spans[:, 1])
         if inside.any():  # the model does not read a long text to its end
@@ -136,8 +137,8 @@ def on_subject(claim, passages):
         n_mentioned = sum(mentioned(word, texts) for word in topic)
         if 2 * n_mentioned > len(topic) or not topic or not passage.document:
             return False
-        opening = words(passage.text)[:3]
-        return bool(heading_of(passage)) or any(word.kind == "name" for word in opening)
+        kinds = [word.kind for word in words(passage.text)[:3]]
+        return bool(heading_of(passage)) or "name" in kinds
 
     return [own for own in by_document(passages) if not all(map(is_of_another, own))]
 
@@ -219,9 +220,13 @@ def unmentioned(claim, passages):
 
 
 def _new_word(claim, sentence):
-    stated = stems(sentence) | {word.stem for word in of_kind(claim, "function")}
-    missing = [word.text for word in words(claim) if word.stem not in stated]
-    return missing[0] if len(missing) == 1 and len(stems(claim)) > 3 else None
+    missing = []
+    for word in words(claim):
+        if word.kind != "function" and word.stem not in stems(sentence):
+            missing.append(word.text)
+    if len(missing) == 1 and len(stems(claim)) > 3:
+        return missing[0]
+    return None
 
 
 # --- features
@@ -247,25 +252,35 @@ def features(claim, passages):
     stated = _stated(sentences)
     # the sentence and the clause that have most of the claim
     claim_vector, claim_table = vectors_of(claim)
-    similarities = np.array([claim_vector @ vectors_of(sentence)[0] for sentence in sentences])
-    shares = np.array([len(claim_stems & stems(sentence)) for sentence in sentences])
-    best = sentences[np.argmax(similarities + shares / max(len(claim_stems), 1))]
+    likeness = []
+    tables = []
+    for sentence in sentences:
+        vector, table = vectors_of(sentence)
+        share = len(claim_stems & stems(sentence)) / max(len(claim_stems), 1)
+        likeness.append(claim_vector @ vector + share)
+        tables.append(table)
+    best = sentences[np.argmax(likeness)]
+    best_stems = stems(best)
     said = _plain_stems(claim) or claim_stems
     nearest = max(_CLAUSE.split(best), key=lambda clause: len(said & stems(clause)))
     # how near each word of the claim is to a word of the evidence
-    table = np.vstack([vectors_of(sentence)[1] for sentence in sentences])
-    cosines = (claim_table @ table.T).max(axis=1, initial=0)
+    cosines = (claim_table @ np.vstack(tables).T).max(axis=1, initial=0)
     gaps = {word: 1 - cosines[word.place] for word in plain if word.stem not in stated}
-    missing = [word for word in plain if word.stem not in stems(best)]
-    others = [word for word in (*plain, *of_kind(claim, "number")) if word.stem in stems(best)]
-    lone = gaps.get(missing[0], 0) if len(missing) == 1 and len(others) > 1 else 0
+    missing = [word for word in plain if word.stem not in best_stems]
+    both = plain + of_kind(claim, "number")
+    n_found = sum(word.stem in best_stems for word in both)
+    lone = 0
+    if len(missing) == 1 and n_found > 1:
+        lone = gaps.get(missing[0], 0)
     # names that no document has, numbers that no passage has, and those that the sentence lacks
     names = _named(claim, "name")
     numbers = _named(claim, "number")
-    absent = [not mentioned(name, [*sentences, *documents]) for name in names]
+    absent = [not mentioned(name, sentences + documents) for name in names]
     differs = (negations(claim) + negations(nearest)) % 2
-    rest = stated - claim_stems
-    opposed = [any(frozenset((word.stem, one)) in OPPOSITES for one in rest) for word in gaps]
+    opposed = set()
+    for word, other in itertools.product(gaps, stated - claim_stems):
+        if frozenset((word.stem, other)) in OPPOSITES:
+            opposed.add(word)
     values = [
         1 - max(gaps.values(), default=0),
         1 - sum(gaps.values()) / max(len(plain), 1),
@@ -275,6 +290,6 @@ def features(claim, passages):
         not all(mentioned(name, [best]) for name in names),
         not all(mentioned(number, [best]) for number in numbers),
         differs * len(said & stems(nearest)) / max(len(said), 1),
-        sum(opposed),
+        len(opposed),
     ]
     return np.array(values, dtype=float).round(3)

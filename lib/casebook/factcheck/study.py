@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from casebook.data.cards import card_of
 from casebook.factcheck import transfer
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of
@@ -16,7 +15,6 @@ from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, SUPPORTED
 from casebook.factcheck.words import yaml_table
 from casebook.frames import coefficients
 from casebook.measures.classification import INSUFFICIENT, score_predictions
-from casebook.runs.items import MOST_BYTES, item_page, one_line
 from casebook.stats.samples import generator, of_another_group
 
 PIPELINE = "pipeline"
@@ -30,9 +28,6 @@ BASE_RATE = "base rate"
 MEASURE_NAMES = yaml_table("names")["measures"]
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 CLAIM = ["id", "label", "group", "text"]
-WRONG = "wrong verdict"
-DECISIVE = "decisive evidence"
-FOUND = "evidence that was found"
 
 
 _STUDY = namedtuple(
@@ -58,35 +53,41 @@ class VerdictStudy(_STUDY):
         right = verdicts.astype(object).apply(lambda said: is_right(labels, said, self.policy))
         return right.dropna().astype(float)
 
+    @property
+    def _drawn(self):
+        return {"n_resamples": self.n_resamples, "seed": self.seed}
+
     def scores(self):
         return self.scores_of(self.right, MEASURE_NAMES["accuracy"], same_input=self._unread)
 
     def _unread(self, pairs):
-        reasons = {pair: self.unread.get(pair[0]) or self.unread.get(pair[1]) for pair in pairs}
-        return {pair: reason for pair, reason in reasons.items() if reason}
+        reasons = {}
+        for pair in pairs:
+            for system in self.unread.keys() & set(pair):
+                reasons[pair] = self.unread[system]
+        return reasons
 
     def scores_of(self, values, measure, **about):
-        about |= {"n_resamples": self.n_resamples, "seed": self.seed}
+        about |= self._drawn
         groups = self.claims["group"]
         return transfer.scores_of(values, measure, self.name, groups, self.names, **about)
 
     def scored(self, system, **policy):
         groups = self.claims["group"]
+        options = self.policy | policy | self._drawn
+        if not groups.is_unique:
+            options["clusters"] = groups
         return score_predictions(
-            self.claims["label"],
-            self.verdicts[system].astype(object),
-            clusters=None if groups.is_unique else groups,
-            n_resamples=self.n_resamples,
-            seed=self.seed,
-            **(self.policy | policy),
+            self.claims["label"], self.verdicts[system].astype(object), **options
         )
 
     def levels(self, part="", **policy):
         """Every measure of every system that read something, then of constant answers."""
-        read = [system for system in self.verdicts if system not in self.unread]
-        scored = {system: self.scored(system, **policy) for system in read}
-        constant = scored[read[0]].baselines
-        found = {system: result.measures for system, result in scored.items()} | constant
+        found = {}
+        for system in self.verdicts.columns.difference(list(self.unread), sort=False):
+            found[system] = self.scored(system, **policy)
+        constant = next(iter(found.values())).baselines
+        found = {system: scored.measures for system, scored in found.items()} | constant
         tables = []
         for measure, always in constant[MAJORITY].items():
             intervals = {system: measures[measure] for system, measures in found.items()}
@@ -99,12 +100,14 @@ class VerdictStudy(_STUDY):
         return self.scores_of(self.right, name).described(rows)
 
     def rows(self):
-        claims = self.claims.join(self.kinds)
         tables = []
         for system, verdicts in self.verdicts.items():
-            p = self.probability[system]
-            known = {"verdict": verdicts, "right": self.right[system], "probability": p}
-            tables.append(claims.assign(system=system, **known))
+            table = self.claims.join(self.kinds)
+            table["system"] = system
+            table["verdict"] = verdicts
+            table["right"] = self.right[system]
+            table["probability"] = self.probability[system]
+            tables.append(table)
         return pd.concat(tables, ignore_index=True)
 
 
@@ -137,13 +140,14 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
     """
     base = checked.base
     claims = pd.DataFrame(checked.test)[CLAIM].astype(str)
-    claims = claims.replace({"label": {INSUFFICIENT_EVIDENCE: INSUFFICIENT}})
+    claims["label"] = claims["label"].replace(INSUFFICIENT_EVIDENCE, INSUFFICIENT)
     documented = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG)
     results = {PIPELINE: checked.results}
     # A claim whose gold evidence is not named cannot be judged by it.
     sided = [claim for claim in checked.test if claim.label in SIDES]
     if sided and all(claim.atoms for claim in sided):
-        results[GOLD_EVIDENCE] = checked.given(list(map(base.deciding, checked.test)))
+        deciding = [base.deciding(claim) for claim in checked.test]
+        results[GOLD_EVIDENCE] = checked.given(deciding)
     results[DOCUMENTED_PIPELINE] = documented.check_all(checked.test)
     found = [base.found(result) for result in checked.results]
     order = generator(seed, "shuffled evidence").permutation(len(found))
@@ -151,16 +155,7 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
     results[SHUFFLED_EVIDENCE] = checked.given([found[row] for row in others])
     answers = {system: transfer.answers_of(rows) for system, rows in results.items()}
     verdicts = pd.DataFrame({system: table["verdict"] for system, table in answers.items()})
-    if checked.train:
-        known = pd.DataFrame(checked.train)
-        model = transfer.words_model().fit(known["text"], known["label"])
-        verdicts[CLAIM_ONLY] = model.predict(claims["text"])
-        fitted_to = "fitted on our training claims"
-    else:
-        labels = [claim.label for claim in checked.test]
-        p = transfer.claim_only(claims["text"], labels, claims["group"], folds, seed)
-        verdicts[CLAIM_ONLY] = p.idxmax(axis=1)
-        fitted_to = "out of fold"
+    verdicts[CLAIM_ONLY], fitted_to = _by_words(checked, claims, folds, seed)
     seconds = {}
     unread = {}
     for system, checker in {PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}.items():
@@ -172,20 +167,21 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
     first = answers[PIPELINE]
     p = first["support"].where(first["verdict"] == SUPPORTED, 1 - first["support"])
     stated = pd.DataFrame({PIPELINE: p.where(first["verdict"].isin(SIDES))})
+    counts = {
+        "training claims": len(checked.train),
+        "documents": len(base),
+        "documents that pass the original gate": len(documented.passing),
+    }
+    policy = TWO_CLASS_POLICY | {"nei": "three_class" if is_third else "exclude"}
     return VerdictStudy(
         checked.name,
         claims,
         _kinds(checked),
         verdicts,
         stated.reindex(columns=verdicts.columns),
-        TWO_CLASS_POLICY | {"nei": "three_class" if is_third else "exclude"},
+        policy,
         names=NAMES | {CLAIM_ONLY: f"{NAMES[CLAIM_ONLY]}, {fitted_to}"},
-        facts={
-            **checked.facts,
-            "training claims": len(checked.train),
-            "documents": len(base),
-            "documents that pass the original gate": len(documented.passing),
-        },
+        facts=checked.facts | counts,
         unread=unread,
         seconds=seconds,
         seed=seed,
@@ -193,14 +189,25 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
     )
 
 
+def _by_words(checked, claims, folds, seed):
+    """Verdicts of a model of the claims alone, and on what it was fitted."""
+    if checked.train:
+        known = pd.DataFrame(checked.train)
+        model = transfer.words_model().fit(known["text"], known["label"])
+        return model.predict(claims["text"]), "fitted on our training claims"
+    labels = [claim.label for claim in checked.test]
+    p = transfer.claim_only(claims["text"], labels, claims["group"], folds, seed)
+    return p.idxmax(axis=1), "out of fold"
+
+
 def _kinds(checked):
     """Kinds of claims: category, number of parts, whether the search found what decides."""
     kinds = pd.DataFrame(checked.test)[["category", "hops"]].astype(str)
-    kinds = kinds.loc[:, [len(set(names)) > 1 for _, names in kinds.items()]]
+    kinds = kinds.loc[:, kinds.ne(kinds.iloc[0]).any()]
     found = []
     for claim, result in zip(checked.test, checked.results, strict=True):
-        all_found = all(_is_found(atom, result.evidence) for atom in claim.atoms)
-        is_found = "found" if all_found else "not found"
+        missed = [atom for atom in claim.atoms if not _is_found(atom, result.evidence)]
+        is_found = "not found" if missed else "found"
         found.append(is_found if claim.atoms else None)
     return kinds.assign(evidence=pd.Series(found, dtype=object))
 
@@ -208,35 +215,3 @@ def _kinds(checked):
 def _is_found(atom, evidence):
     same = [item for item in evidence if item.doc_id == atom.doc_id]
     return any(atom.start < item.end and item.start < atom.end for item in same)
-
-
-# --- single claims
-
-
-def claim_items(study, checked, most_bytes=MOST_BYTES):
-    """Single claims, those that the first system has wrong first."""
-    results = study.rows()
-    cells = "gold " + results["label"] + ", verdict " + results["verdict"].fillna("none")
-    results = results.join(pd.get_dummies(cells))
-    results[WRONG] = results["right"] == 0
-    results["system"] = results["system"].map(study.names)
-    items = study.claims[["id", "label"]].join(pd.get_dummies(study.kinds, prefix_sep=": "))
-    items["text"] = study.claims["text"].map(one_line)
-    items[DECISIVE] = [
-        [f"{atom.doc_id}: {atom.quote}" for atom in claim.atoms] for claim in checked.test
-    ]
-    items[FOUND] = [
-        [f"{item.doc_id} {item.stance}: {item.passage}" for item in result.evidence]
-        for result in checked.results
-    ]
-    columns = ["id", "system", "verdict", "right", "probability"]
-    wrong_first = results[WRONG].head(len(items)).sort_values(ascending=False, kind="stable")
-    return item_page(
-        items.loc[wrong_first.index],
-        results[columns].join(results.select_dtypes(bool)),
-        noun="claim",
-        ready=[(WRONG, study.names[study.verdicts.columns[0]], None)],
-        card=card_of(study.name),
-        item_texts=[DECISIVE, FOUND],
-        most_bytes=most_bytes,
-    )
