@@ -45,8 +45,10 @@ def units(row):
 
 
 def _because(row):
-    is_known = isinstance(row.get("reason"), str)
-    return f"because {reason_text(row['reason']) if is_known else 'nothing was compared'}"
+    reason = row.get("reason")
+    if not isinstance(reason, str):
+        return "because nothing was compared"
+    return f"because {reason_text(reason)}"
 
 
 def _level(row, value):
@@ -229,7 +231,8 @@ def _ranking_finding(rows):
     level = _level(best, best["value"])
     text = f"the highest {best['measure']} is that of {best.name}, {level} "
     text += bounds_text(best["low"], best["high"])
-    above = rows.index[rows["tie_class"].isna() & (rows["value"] > best["value"])]
+    is_control = rows["tie_class"].isna()
+    above = rows.index[is_control & (rows["value"] > best["value"])]
     if len(above):
         text += f"; controls that learned nothing are higher: {enumerated(above)}"
     classes = compared["tie_class"].str.split(",").map(set)
@@ -271,7 +274,9 @@ def _about(rows):
         text += f" over {first['unit']} (fewer than six {first['cluster']})"
     counts = rows.apply(units, axis=1).unique()
     if len(counts) > MOST_COUNTS:
-        counts = [f"{rows['n'].min():,.0f} to {rows['n'].max():,.0f} {first['unit']}"]
+        least = rows["n"].min()
+        most = rows["n"].max()
+        counts = [f"{least:,.0f} to {most:,.0f} {first['unit']}"]
     return upper(f"{text}; {first['title']}, {enumerated(counts)}.")
 
 

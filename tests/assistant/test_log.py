@@ -22,8 +22,6 @@ OURS = {
     "contexts": ["You may cancel."],
     "system": "a",
 }
-SAID = ["May I cancel?", "Yes.", ["You may cancel."], "Yes, you may."]
-RAGAS = ["user_input", "response", "retrieved_contexts", "reference"]
 
 
 def write(path, content):
@@ -84,14 +82,6 @@ def test_a_failed_run_has_an_empty_answer(tmp_path):
     assert log["answer"].tolist() == ["Yes.", ""]
     assert log["no_answer"].isna().tolist() == [True, False]
     assert log["no_answer"][1] == "Timeout [31m Error()"
-
-
-def test_two_files_are_two_systems(tmp_path):
-    names = ("old.jsonl", "new.jsonl")
-    paths = [write(tmp_path / name, [dict(zip(RAGAS, SAID, strict=True))]) for name in names]
-    log = read_log(paths)
-    assert log["system"].tolist() == ["old", "new"]
-    assert log["id"].unique().tolist() == log["group"].unique().tolist() == [SAID[0]]
 
 
 def test_contexts_are_ids_of_a_collection_or_parts_of_objects(tmp_path):

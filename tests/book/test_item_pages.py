@@ -38,7 +38,7 @@ def keep(tmp_path, monkeypatch):
 
 
 def test_the_page_lists_chapters_and_their_data_say_how_many_items_there_are_and_whose(keep):
-    files = item_pages(keep(note="Simulated."))
+    files = item_pages(keep())
     assert f'<a href="items.html#of={CELL}">Question by question</a>' in files[PAGE]
     assert "alert" not in files[PAGE]  # texts are data, never part of a page
     script = files[f"items/{CELL}.js"]
@@ -47,7 +47,7 @@ def test_the_page_lists_chapters_and_their_data_say_how_many_items_there_are_and
     about = kept.pop("about")
     assert kept == ChapterResults("mine", CELL).items
     assert [item["text"] for item in kept["items"]] == [HOSTILE, HOSTILE]
-    assert about["opening"] == "All 2 questions are here. Simulated."
+    assert about["opening"] == "All 2 questions are here."
     assert about["title"].endswith(", question by question")
     assert about["data"].endswith("#smoke-contract-and-insurance-clauses")
     assert any(", MIT" in note for note in about["notes"])

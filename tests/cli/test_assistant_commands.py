@@ -61,7 +61,6 @@ def own_log(path, **fields):
 
 
 def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path, monkeypatch):
-    """F2: "yes" for a token F1 of .19 against references of other questions."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = own_log(tmp_path / "a.jsonl", reference="The landlord looks after it, by the agreement.")
     assert not [each for each in answers_to(path) if "wanted" in each["question"]]
@@ -72,13 +71,11 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
 
 
 def test_templates_have_no_headline(tmp_path, monkeypatch):
-    """F1: the front page had answers of an assistant that there was not."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     assert answers_to(None, dataset="smoke") == []
 
 
 def test_two_logs_are_given_as_a_list_and_the_answers_name_them(tmp_path, monkeypatch):
-    """F25 and F32."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     monkeypatch.chdir(tmp_path)
     own_log(tmp_path / "a.jsonl")

@@ -6,7 +6,6 @@ from casebook.measures.mentions import (
     agreement,
     find_flip,
     mentions,
-    modality,
     provisions,
     share_named,
 )
@@ -129,10 +128,3 @@ def test_flips():
     assert found == [turned for *_, turned in NEGATIONS]
     assert find_flip("A tenant must pay.", ["Nothing in common."]) is None
     assert find_flip("It is so.", ["It is so."]) is None
-
-
-def test_modality():
-    assert modality("You must not enter.") == modality("You mustn't.") == "prohibition"
-    assert modality("He shall pay.") == "obligation"
-    assert modality("She is entitled to stay.") == "permission"
-    assert modality("It rains.") is None

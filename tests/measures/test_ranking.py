@@ -93,11 +93,6 @@ def test_policies_for_missing_and_irrelevant_queries():
     }
 
 
-def test_judged_only_removes_unjudged_documents():
-    assert value("RR", judged_only=True) == 1 / 2
-    assert value("AP", judged_only=True) == pytest.approx((1 / 2 + 2 / 3) / 3)
-
-
 def test_every_form_of_input_gives_the_same(tmp_path):
     expected = evaluate(QRELS, RUN)
     frames = (

@@ -86,7 +86,7 @@ def _about(chapter):
     about = {
         "title": f"{chapter.title}, {items_title(chapter).lower()}",
         "chapter": f"../run/notebooks/{chapter.cell}.html",
-        "opening": " ".join(filter(None, [opening, kept["note"]])),
+        "opening": opening,
         "notes": list(_notes(kept, noun)),
     }
     card = cards().get(kept["card"])

@@ -193,12 +193,14 @@ def _check_split(key, split, read, *arguments):
 
 def overview():
     """Licences of the datasets, their splits, and which ones are on this machine."""
-    rows = []
-    for card in cards().values():
-        row = {"dataset": card.key, "status": sources.status(card)[0]}
-        row["splits"] = ", ".join(card.splits)
-        row["licence"] = card.licence.name
-        row["non_commercial"] = "yes" if card.licence.non_commercial else "no"
-        row["title"] = card.title
-        rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        {
+            "dataset": card.key,
+            "status": sources.status(card)[0],
+            "splits": ", ".join(card.splits),
+            "licence": card.licence.name,
+            "non_commercial": "yes" if card.licence.non_commercial else "no",
+            "title": card.title,
+        }
+        for card in cards().values()
+    )

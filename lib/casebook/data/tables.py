@@ -314,8 +314,7 @@ def _lacking(table, roles, lacking, chosen, prefix):
             near = near_names(name, others) or near
         if near and role not in chosen:
             proposed.setdefault(prefix + role, near[0])
-    wanted = [f"{role} ({', '.join(roles[role])})" for role in lacking]
-    no = "; ".join(wanted)
+    no = "; ".join(f"{role} ({', '.join(roles[role])})" for role in lacking)
     return f"has no {no}; it has {listed(there)}: type {to_type('columns', proposed)}"
 
 
@@ -429,9 +428,7 @@ class Reading:
             if likely != word:
                 doubts[word] = likely
         for row in words.index[words.isin(list(doubts))]:
-            own = "WORD=WORD keeps it"
-            if allowed:
-                own = f"LABEL: {', '.join(allowed)}"
+            own = f"LABEL: {', '.join(allowed)}" if allowed else "WORD=WORD keeps it"
             shown = listed(map(repr, doubts))
             problem = f"{role}: what do these words mean: {shown}?"
             way = f"{to_type('values', doubts)} (WORD= is missing; {own})"

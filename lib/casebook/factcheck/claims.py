@@ -1,5 +1,6 @@
 """Claims of any origin, and what decides them."""
 
+import re
 from collections import namedtuple
 from pathlib import Path
 
@@ -74,6 +75,9 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         lines = {number: line for number, line in read_lines(path) if line.strip()}
         if not lines:
             raise refusal(path, "holds no claims")
+        header = next(iter(lines.values()))
+        if "claim" in re.split("[,;\t]", header):
+            raise refusal(path, "has a column claim: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
     else:

@@ -67,9 +67,11 @@ class FirstRelevant:
         hits = ranked.total((ranked.grade >= rel) & (ranked.rank > 0))
         chance = hits / np.maximum(length, 1)
         values = np.zeros(len(length))
-        for rank in range(1, int(min(length.max(), k, self.last_rank)) + 1):
+        last = min(length.max(), k, self.last_rank)
+        for rank in range(1, int(last) + 1):
             values += chance * self.value(np.array([float(rank)]))
-            chance *= np.maximum(length - hits - rank + 1, 0) / np.maximum(length - rank, 1)
+            others = np.maximum(length - hits - rank + 1, 0)
+            chance *= others / np.maximum(length - rank, 1)
         return values
 
 
@@ -208,11 +210,14 @@ def parse_measure(name):
         return Measure(PluginFormula(name, function), MeasureInfo(name, about, name))
     match = _NAME.fullmatch(name)
     base, rel, cutoff = match.groups() if match else (name, None, None)
-    keys = [name, f"{base}@k", base] if cutoff else [base]
-    key = next((key for key in keys if match and key in FORMULAS), None)
-    if key is None:
+    keys = [base]
+    if cutoff:
+        keys = [name, f"{base}@k", base]
+    known = [key for key in keys if match and key in FORMULAS]
+    if not known:
         near = did_you_mean(base, FORMULAS, n=3) or f": choose from {', '.join(FORMULAS)}"
         raise InputError(f"unknown measure {name!r}{near}, k an integer from 1")
+    key = known[0]
     if key == name:
         cutoff = None  # the @1 of original:map@1 is a part of its name
     if rel and key not in LEVELLED:

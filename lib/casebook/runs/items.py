@@ -40,7 +40,6 @@ def item_page(
     documents=None,
     item_texts=(),
     document_texts=(),
-    note=None,
     most_bytes=MOST_BYTES,
 ):
     """Single items for a page of their own, as many as there is room for.
@@ -71,8 +70,6 @@ def item_page(
         Texts of the documents that fields name; the page has their beginning.
     item_texts, document_texts : sequence of str
         Columns that repeat texts of the items or of the documents.
-    note : str, optional
-        What a reader has to know first.
     most_bytes : int
         Room, as JSON.
     """
@@ -105,7 +102,6 @@ def item_page(
         "by": by,
         "card": card and card.key,
         "withheld": sorted(ALL_TEXTS - shown),
-        "note": note,
         "asked": len(items),
         "systems": systems,
         "against": places.get(against, int(len(systems) > 1)),

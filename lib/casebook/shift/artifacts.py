@@ -281,6 +281,11 @@ def run_shift(setup, training, layout, *, scale=None):
         values[f"{stem}PosNeg"] = found["posneg"]["value"]
         values[f"Delta{stem}"] = found["delta"]["value"]
         values[f"Delta{stem}Ci"] = found["delta"]["ci"]
+    train = parts["train"]  # on which a gain is memory
+    for name, moved in {"Baseline": train.queries, "PosNeg": train.queries + move}.items():
+        means = train.score(moved, DOCUMENTED_MEASURES).mean()
+        for stem, mean in zip(_STEMS.values(), means, strict=True):
+            values[f"Train{stem}{name}"] = mean
     folder = stamped_folder(layout.results, f"{workflow}-run", started)
     write_json(folder / "metrics-posneg.json", values)
     table = []
