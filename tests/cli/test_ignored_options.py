@@ -10,6 +10,9 @@ FORMS = "raters forms s --rater=r1:lay --rater=r2:lay --explanations e.csv"
 EVALUATE = "sensitivity evaluate case.json --corpus corpus"
 
 IGNORED = [
+    ("sensitivity run case.txt smoke --mode bm25 --encoder nope", "--encoder"),
+    ("sensitivity run case.txt smoke --mode my:search --encoder nope", "--encoder"),
+    (f"{EVALUATE} --mode bm25_stemmed --encoder nope", "--encoder"),
     ("sensitivity run case.txt smoke --original --placebos 3", "--placebos"),
     (f"{FORMS} --common", "--common"),
     (f"{FORMS} --seed 3", "--seed"),

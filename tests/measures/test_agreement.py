@@ -8,6 +8,7 @@ from cases import misnamed, table
 
 from casebook.errors import InputError
 from casebook.measures import agreement
+from casebook.measures.agreement import from_counts
 
 NAN = np.nan
 SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
@@ -57,6 +58,13 @@ def test_wrong_use_raises():
     assert misnamed(measure, cases, InputError) == []
     with pytest.raises(InputError, match="unknown weights 'odd'"):
         agreement.measure("cohen_kappa", [[1, 2], [2, 2]], weights="odd")
+
+
+def test_counts_leave_out_what_needs_raters():
+    found = results(from_counts([[3, 0], [1, 2], [0, 3], [3, 0]] * 5))
+    needing = ("conger_kappa", "cohen_kappa")
+    assert {found[name].reason for name in needing} == {"raters_unknown"}
+    assert found["fleiss_kappa"].reason == "new_panel_ci: raters_unknown"
 
 
 PAIR = [[1, 1], [2, 2], [1, 2], [2, 1]] * 3

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.measures.agreement import as_panel, measure
+from casebook.measures.agreement import from_counts, measure
 
 NONE = {"n_resamples": 0}
 NAMES = {
@@ -49,19 +50,11 @@ def large_sample(found):
     return found.se * np.sqrt((found.n_items - 1) / found.n_items)
 
 
-# Ratings of which it is published how many raters chose which category.
-def panel_of_counts(counts):
-    counts = np.asarray(counts)
-    categories = np.arange(counts.shape[1])
-    rows = [pd.Series(np.repeat(categories, row)) for row in counts]
-    return as_panel(pd.DataFrame(rows), categories, wide=True)
-
-
 def panel(folder, name):
     frame = table(folder, name)
     if name.startswith("gwet_cont"):
         return ratings_of(frame)
-    return panel_of_counts(frame) if "counts" in name else frame
+    return from_counts(frame) if "counts" in name else frame
 
 
 @pytest.mark.data
@@ -129,9 +122,11 @@ def test_anxiety(folder, expected):
 
 @pytest.mark.data
 def test_counts_of_randolph(folder, expected):
-    *whole, _ = expected["randolph_free_marginal"]
+    *whole, fractions = expected["randolph_free_marginal"]
+    with pytest.raises(InputError, match="whole"):
+        from_counts(fractions["table"])
     for case in whole:
-        counts = panel_of_counts(case["table"])
+        counts = from_counts(case["table"])
         free = measure("brennan_prediger", counts, **NONE).estimate
         fleiss = measure("fleiss_kappa", counts, **NONE).estimate
         assert (free, fleiss) == pytest.approx((case["randolph"], case["fleiss"]), abs=1e-6)

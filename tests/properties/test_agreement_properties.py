@@ -6,10 +6,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from casebook.measures import agreement
-from casebook.measures.agreement import as_panel
+from casebook.measures.agreement import as_panel, from_counts
 from casebook.measures.coefficients import COEFFICIENTS
 
 NONE = {"n_resamples": 0, "wide": True}
+COUNTED = ("percent_agreement", "fleiss_kappa", "brennan_prediger", "gwet_ac1")
+COUNTED += (
+    "krippendorff_alpha_nominal",
+    "krippendorff_alpha_ordinal",
+    "krippendorff_alpha_interval",
+)
 SCALE = [1, 2, 3, 4]
 
 
@@ -51,6 +57,16 @@ def test_order_of_items_and_raters_is_immaterial(ratings, random):
         ), name
         # Square roots of variances near 0 lose half of the digits.
         assert flat(entry) == pytest.approx(flat(again[name]), abs=1e-7, nan_ok=True), name
+
+
+@given(tables())
+@settings(max_examples=30, deadline=None)
+def test_counts_say_the_same_as_the_ratings_they_count(ratings):
+    counts = from_counts(np.stack([(ratings == c).sum(axis=1) for c in SCALE], axis=1), SCALE)
+    found = agreement.agreement_results(counts, n_resamples=0, coefficients=COUNTED)
+    for name, (estimate, se, _) in measured(ratings, COUNTED).items():
+        ours = flat((found[name].estimate, found[name].se, None))
+        assert ours == pytest.approx(flat((estimate, se, None)), abs=1e-12, nan_ok=True), name
 
 
 # The bootstrap weighs items; this draws the rows themselves.

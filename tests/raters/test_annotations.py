@@ -11,7 +11,7 @@ from refusals import not_refused
 from casebook import read_ratings
 from casebook.data.tables import reading_text
 from casebook.errors import InputError
-from casebook.raters.annotations import read_criteria
+from casebook.raters.annotations import read_counts, read_criteria
 
 # Four items, three raters: the same ratings in every layout below.
 QUALITY = pd.DataFrame(
@@ -150,7 +150,7 @@ SAME = "stands in an earlier row already: keep one"
 # Files that are asked about: content, options, part of the line.
 REFUSED = [
     # who rates is not said
-    ("no,yes\n3,0\n1,2\n", {}, r"no rater .*it has no, yes: type .*--raters A,B"),
+    ("no,yes\n3,0\n1,2\n", {}, r"no rater .*it has no, yes: type .*--raters A,B.*--counts A,B"),
     ("domain,source,output\nlaw,a,5\n", {}, "no rater .*it has domain, source, output"),
     ("worker,item,rating\nann,q1,4\n", {}, "no rater .*type --columns rater=worker"),
     ("output_id,rater_id,rating\n1,R,1\n", {}, "no item .*--columns item=output_id"),
@@ -192,6 +192,37 @@ def test_doubtful_files_are_refused_with_what_to_type(tmp_path):
             raise
 
     assert not_refused(read, [((text, told), match) for text, told, match in REFUSED]) == []
+
+
+# --- votes
+
+
+def test_votes_by_category_keep_the_category_no(tmp_path):
+    path = written(tmp_path, "n.csv", "no,yes,other\n3,0,x\n1,2,y\n0,,z\n")
+    votes = read_counts(path, "no,yes")
+    assert votes.to_numpy().tolist() == [[3, 0], [1, 2], [0, 0]] and list(votes) == ["no", "yes"]
+    assert reading_text(votes.attrs["reading"]) == (
+        "n.csv: 3 rows; read: no, yes; not read: other\n  items: the rows of the file; 3 items; "
+        "categories no, yes; 0, 3 votes an item"
+    )
+    assert list(read_counts(path, "yes,no")) == ["yes", "no"]
+
+
+COUNTS_REFUSED = [
+    ("no,yes\n3,0.5\n", "votes are no counts"),
+    ("no,yes\n3,-1\n", "votes are no counts"),
+    ("no,yes\n3,1e12\n", "votes are no counts"),
+    ("no,yes\n3,x\n", "yes 'x' is no number"),
+    ("no\n3\n", "has no 'yes'"),
+    ("item,no,yes\n1,3,0\n1,3,0\n", SAME),
+]
+
+
+def test_tables_of_votes_are_asked_about(tmp_path):
+    def read(content):
+        return read_counts(written(tmp_path, "n.csv", content), "no,yes")
+
+    assert not_refused(read, COUNTS_REFUSED) == []
 
 
 # --- anything at all

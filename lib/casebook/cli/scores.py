@@ -90,6 +90,7 @@ def agreement(
     weights,
     scale,
     wide,
+    counts,
     by_rater,
     n_resamples,
     seed,
@@ -98,13 +99,13 @@ def agreement(
 ):
     import pandas as pd
 
-    is_number = None if level is None else level != "nominal"
-    layout |= {"raters": by_rater, "numbers": False if scale else is_number}
-    frame = raters.annotations.read_ratings(ratings, **layout)
-    is_number = frame.to_numpy().dtype.kind == "f"
-    level = level or ("ordinal" if is_number or scale else "nominal")
-    categories = _scale(scale, is_number) if scale else None
-    panel = measures.agreement.as_panel(frame, categories, wide)
+    if counts:
+        layout = {name: layout[name] for name in ("columns", "values", "rows")}
+        frame = raters.annotations.read_counts(ratings, counts, **layout)
+        level = level or "nominal"
+        panel = measures.agreement.from_counts(frame, [*frame] if level == "nominal" else None)
+    else:
+        frame, level, panel = _panel(ratings, level, scale, wide, layout | {"raters": by_rater})
     options = {"weights": weights, "seed": seed}
     results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
     say(data.tables.reading_text(frame.attrs["reading"]))
@@ -119,6 +120,17 @@ def agreement(
     notes = [f"level of krippendorff_alpha: {level}"]
     notes.append("these raters: other items; new raters: other items and other raters")
     show(values, as_json, *notes, pd.DataFrame(rows))
+
+
+def _panel(ratings, level, scale, wide, layout):
+    is_number = None if level is None else level != "nominal"
+    numbers = False if scale else is_number
+    frame = raters.annotations.read_ratings(ratings, numbers=numbers, **layout)
+    is_number = frame.to_numpy().dtype.kind == "f"
+    level = level or ("ordinal" if is_number or scale else "nominal")
+    categories = _scale(scale, is_number) if scale else None
+    panel = measures.agreement.as_panel(frame, categories, wide)
+    return frame, level, panel
 
 
 def _scale(text, is_number):

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from casebook import assistant, data, explain, sensitivity
+from casebook import assistant, data, explain, retrieval, sensitivity
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, say, show_report
+from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
+from casebook.plugins import is_plugin
 
 group = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
 explained = command_group("explain", "Measure explanations against their sources.")
@@ -132,6 +134,9 @@ def _settings(
     **others,
 ):
     """Settings of the search and of the trees: those asked for, or the documented ones."""
+    uses_encoder = not is_plugin(mode) and retrieval.settings.config_for(mode).uses_encoder
+    if encoder and not uses_encoder:
+        raise InputError(f"--encoder has no effect with --mode {mode}: leave one of them out")
     if documented:
         others |= {"max_depth": depth or 2, "children": children or 5}
     else:

@@ -99,6 +99,8 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         for quote in _quotes(reading, row):
             atoms.append(_atom(path, row, fields["text"], fields["label"], quote, texts))
         claims.append(Claim(**fields, atoms=tuple(atoms)))
+    counts = labels.replace("", "none").value_counts()
+    reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
     return claims, reading
 
 

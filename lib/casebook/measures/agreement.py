@@ -1,9 +1,9 @@
 """Agreement among raters: coefficients of a table of items x raters, with intervals.
 
-Ratings are a table with NaN where missing. Every coefficient is a function of the ratings that
-takes the options of `measure`, and gives an `Agreement`: the estimate, its standard error, the
-interval for this panel and the one for a new panel, percent agreement, and a reason for all that
-is None.
+Ratings are a table with NaN where missing; `from_counts` takes published counts instead. Every
+coefficient is a function of the ratings that takes the options of `measure`, and gives an
+`Agreement`: the estimate, its standard error, the interval for this panel and the one for a new
+panel, percent agreement, and a reason for all that is None.
 """
 
 import math
@@ -127,7 +127,9 @@ def measure(
         reasons["se"] = why
     new_panel_ci = None
     reasons["new_panel_ci"] = why
-    if panel.n_raters < 3:
+    if panel.raters is None:
+        reasons["new_panel_ci"] = "raters_unknown"
+    elif panel.n_raters < 3:
         reasons["new_panel_ci"] = "fewer_than_three_raters"
     elif panel_ci:
         raters = range(panel.n_raters)
@@ -271,7 +273,7 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     return table.drop(columns=["panel_ci", "new_panel_ci"]).astype({"reason": object})
 
 
-# A panel's ratings: a table of items x raters, checked and coded.
+# A panel's ratings: a table of items x raters, or counts, checked and coded.
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,6 +282,7 @@ class RatingPanel:
 
     scale: pd.Index  # numbers, or labels in order
     codes: np.ndarray
+    raters: np.ndarray | None  # if somebody knows who rated what
     ordered: bool = True
 
     @property
@@ -310,7 +313,7 @@ class RatingPanel:
         return self.counts.sum(axis=1)
 
     def only(self, columns):
-        return replace(self, codes=self.codes[:, columns])
+        return replace(self, codes=self.codes[:, columns], raters=self.raters[columns])
 
 
 def as_panel(ratings, categories=None, wide=False):
@@ -342,7 +345,22 @@ def as_panel(ratings, categories=None, wide=False):
     codes = codes.reshape(frame.shape)
     used = (codes >= 0).any(axis=0)
     ordered = long.dtype.kind == "f" or categories is not None
-    return RatingPanel(scale, codes[:, used], ordered)
+    return RatingPanel(scale, codes[:, used], frame.columns.to_numpy()[used], ordered)
+
+
+def from_counts(counts, categories=None):
+    """Panel of a table [items, categories] of how many raters chose which, whoever they are."""
+    table = np.asarray(counts, dtype=float)
+    if table.ndim != 2 or (table < 0).any() or (table != np.floor(table)).any():
+        raise InputError("counts must be items x categories, whole and not negative")
+    if table.sum(axis=1).max(initial=0) > 100_000:
+        raise InputError("more than 100,000 ratings of one item: is this a table of counts?")
+    scale = _scale(range(1, table.shape[1] + 1) if categories is None else categories)
+    if len(scale) != table.shape[1]:
+        raise InputError(f"{len(scale)} categories for {table.shape[1]} columns")
+    rows = [pd.Series(np.repeat(np.arange(len(scale)), row)) for row in table.astype(int)]
+    panel = as_panel(pd.DataFrame(rows), range(len(scale)), wide=True)
+    return replace(panel, scale=scale, raters=None)
 
 
 def _scale(categories):

@@ -25,6 +25,7 @@ def problems(panel):
     pairable = panel.counts[panel.per_item >= 2]
     n_used = np.count_nonzero(pairable.any(axis=0))
     return {
+        "raters_unknown": panel.raters is None,
         "needs_two_raters": panel.n_raters != 2,
         "fewer_than_two_raters": panel.n_raters < 2,
         "no_pairable_items": len(pairable) == 0,
@@ -203,7 +204,7 @@ def alpha(panel, level="ordinal"):
 
 pooled = partial(Kappa, chance="pooled")
 by_rater = partial(Kappa, chance="rater")
-cohen = partial(by_rater, needs=("needs_two_raters", ALIKE))
+cohen = partial(by_rater, needs=("needs_two_raters", "raters_unknown", ALIKE))
 gwet = partial(Kappa, chance="gwet")
 COEFFICIENTS = {
     "percent_agreement": partial(Kappa, chance="none", needs=()),
@@ -212,7 +213,7 @@ COEFFICIENTS = {
     "cohen_kappa_quadratic": partial(cohen, weights="quadratic"),
     "scott_pi": partial(pooled, needs=("needs_two_raters", ALIKE)),
     "fleiss_kappa": pooled,
-    "conger_kappa": by_rater,
+    "conger_kappa": partial(by_rater, needs=("raters_unknown", ALIKE)),
     "brennan_prediger": partial(Kappa, chance="even"),
     "gwet_ac1": gwet,
     "gwet_ac2": partial(gwet, weights="quadratic"),

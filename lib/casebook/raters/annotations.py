@@ -1,10 +1,12 @@
-"""Ratings: a row each, or a column a rater or a criterion."""
+"""Ratings: a row each, a column a rater or a criterion, votes by category."""
 
 from dataclasses import replace
 
 import pandas as pd
 
 from casebook.data.tables import NUMBER, listed, read_roles, read_table, refusal, to_type
+
+MOST_VOTES = 1_000_000  # in a cell
 
 
 def read_ratings(path, *, criterion=None, **told):
@@ -80,7 +82,7 @@ def read_criteria(
         ratings = cells.stack().rename("rating").reset_index([*ids, role])  # noqa: PD013
     else:
         ways = f"{to_type('raters', 'A,B')}, {to_type('criteria', 'A,B')}"
-        ways = f"; or a column each: {ways}"
+        ways = f"; or a column each: {ways}; votes: casebook agreement --counts A,B"
         for needed in (["rater"], ["item", "rating"]):  # who rates is asked first
             reading = read_roles(table, "ratings", needed, columns, values, hint=ways)
         ratings = reading.table
@@ -105,7 +107,7 @@ def read_criteria(
 
 
 def _with_columns(table, names, others, columns, values, needed=()):
-    """Columns that are a rater or a criterion each, and what a row has besides."""
+    """Columns that are a rater, a criterion or a category each, and what a row has besides."""
     names = names.replace(", ", ",").split(",") if isinstance(names, str) else names
     columns = (columns or {}) | dict.fromkeys(others, "-")
     reading = read_roles(table, "ratings", needed, columns, values, further=names)
@@ -140,3 +142,23 @@ def _described(frame):
     if given.dtype.kind == "f":
         scale = f"numbers from {given.min():g} to {given.max():g}"
     return f"{len(frame)} items; raters {listed(frame)}; {scale}; {frame.size - len(given)} missing"
+
+
+# --- tables of votes
+
+
+def read_counts(path, categories, *, columns=None, values=None, rows=None):
+    """Votes by category, a row per item: a frame of items x categories."""
+    others = ("rater", "criterion", "rating")
+    reading = _with_columns(read_table(path, rows), categories, others, columns, values)
+    items = reading.names("item")
+    reading.refuse_repeats("item")
+    votes = pd.DataFrame({name: reading.numbers(name) for name in reading.further}).fillna(0)
+    for row in votes.index[~votes.isin(range(MOST_VOTES)).all(axis=1)][:1]:
+        reading.refuse(row, f"votes are no counts: {listed(votes.loc[row])}")
+    counts = votes.astype(int).set_axis(items, axis=0)
+    per_item = listed(sorted(counts.sum(axis=1).unique()))
+    note = f"{len(counts)} items; categories {listed(counts)}; {per_item} votes an item"
+    reading.notes.append(note)
+    counts.attrs["reading"] = reading.record()
+    return counts
