@@ -43,7 +43,7 @@ _TOKEN = re.compile(
     rf"|[^\W\d_{_SCRIPTS}]+(?:'[^\W\d_{_SCRIPTS}]+)*"
 )
 _AT_THE_END = (
-    r"(?:^|[\s()\[\]\"])(?:{})\.[\"')\]]*\s*$"  # of a text: the last word, and a full stop
+    r"(?:^|[\s()\[\]\"])(?:{})\.[\"')\]]*\s*$"  # the last word of a text
 )
 _ABBREVIATION = re.compile(_AT_THE_END.format(f"[A-Z]|(?i:{_any_of('always_go_on')})"))
 _NUMBERED = re.compile(_AT_THE_END.format(f"(?i:{_any_of('go_on_before_a_number')})"))

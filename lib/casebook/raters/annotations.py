@@ -128,7 +128,8 @@ def _items_by_raters(reading, numbers):
     else:
         labels = reading.labels("rating")
         ratings = labels.where(labels != "", None)
-    frame = table.assign(rating=ratings).pivot(index="item", columns="rater", values="rating")  # noqa: PD010
+    frame = table.assign(rating=ratings)
+    frame = frame.pivot(index="item", columns="rater", values="rating")  # noqa: PD010
     frame = frame.reindex(index=table["item"].unique(), columns=table["rater"].unique())
     if frame.to_numpy().dtype.kind != "f":
         frame = frame.astype(object).where(frame.notna(), None)
