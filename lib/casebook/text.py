@@ -42,9 +42,7 @@ _TOKEN = re.compile(
     rf"|[{_SCRIPTS}]"
     rf"|[^\W\d_{_SCRIPTS}]+(?:'[^\W\d_{_SCRIPTS}]+)*"
 )
-_AT_THE_END = (
-    r"(?:^|[\s()\[\]\"])(?:{})\.[\"')\]]*\s*$"  # the last word of a text
-)
+_AT_THE_END = r"(?:^|[\s()\[\]\"])(?:{})\.[\"')\]]*\s*$"  # the last word of a text
 _ABBREVIATION = re.compile(_AT_THE_END.format(f"[A-Z]|(?i:{_any_of('always_go_on')})"))
 _NUMBERED = re.compile(_AT_THE_END.format(f"(?i:{_any_of('go_on_before_a_number')})"))
 # Or the end of a sentence without a blank after it.
@@ -120,7 +118,11 @@ def content_words(text):
     Where a script has no blanks between words, each two neighbouring characters stand for a word,
     as in search engines: single characters are shared by any two texts.
     """
-    words = {word for word in tokens(text) if word not in STOP_LIST and not UNSPACED.match(word)}
+    words = {
+        word
+        for word in tokens(text)
+        if word not in STOP_LIST and not UNSPACED.match(word)
+    }
     words = {word for word in words if len(word) > 1 or word.isdigit()}
     for run in _UNSPACED_RUN.findall(text):
         words.update(run[i : i + 2] for i in range(max(1, len(run) - 1)))
