@@ -53,7 +53,7 @@ TASKS = {
     "is .83 good?": ("words.html", "neither good nor bad"),
     "which of two assistants is better?": (
         CHAPTER.format("assistant"),
-        "above No retrieval in",
+        "above No retrieval",
     ),
     "would the check see a dropped not?": (
         CHAPTER.format("explanation_quality"),
@@ -85,7 +85,7 @@ TASKS = {
         CHAPTER.format("factcheck_confusion"),
         r"\d+ of \d+ claims that the evidence contradicts are called supported",
     ),
-    "what is nDCG?": ("words.html#ndcg", "nDCG"),
+    "what is nDCG?": ("words.html#measures", "nDCG@k Sum of gain"),
     "how is the first number repeated?": (
         "provenance.html",
         r"retrieval_ablation-smoke.* [0-9a-f]{12} .*casebook run retrieval_ablation-smoke",

@@ -90,7 +90,7 @@ def test_modules_and_files_of_ones_own_are_found_where_the_caller_works(
     assert casebook(*words)[2].startswith("cached")
     (place / "own_search.py").write_text(f"{OWN}\n")
     out = casebook(*words, "--dry-run")[1]
-    assert out.startswith("stale") and "files, data changed" in out
+    assert out.startswith("stale") and "data, files changed" in out
     (executed,) = (project / "results" / "mine" / "notebooks").glob("*.ipynb")
     assert str(project) not in executed.read_text()
     # Jupyter and nbval work beside the executed notebook: there it finds the file again.

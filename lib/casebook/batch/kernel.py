@@ -39,9 +39,9 @@ _stopped = threading.Event()  # from here on kernels end as soon as they start
 
 
 # A class of kernel managers whose kernels have this working folder and these variables.
-def manager_class(folder, environment):
+def manager_class(folder, environment, base=AsyncKernelManager):
     names = {"folder": str(folder), "environment": environment}
-    return type("Manager", (_Forking,), names)
+    return type("Manager", (_Forking, base), names)
 
 
 # Kernels of this process and all that they started, now and until there is a new server.
@@ -137,7 +137,7 @@ class _Provisioner(LocalProvisioner):
         await super().cleanup(restart)
 
 
-class _Forking(AsyncKernelManager):
+class _Forking:
     def __init__(self, *arguments, **settings):
         name = f"{util.get_temp_dir()}/{secrets.token_hex(8)}.json"
         super().__init__(*arguments, connection_file=name, **settings)

@@ -2,7 +2,8 @@
 
 References
 ----------
-Senter and Smith (1967), Automated Readability Index, AMRL-TR-66-220.
+DeYoung et al. (2020), ERASER, ACL: comprehensiveness and sufficiency. Senter and Smith
+(1967), Automated Readability Index, AMRL-TR-66-220.
 """
 
 import itertools
@@ -25,6 +26,7 @@ from casebook.factcheck.verdict import (
 )
 from casebook.frames import coefficients
 from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.samples import generator
 from casebook.text import sentences
 
 _DECIDING_STANCES = {
@@ -39,6 +41,7 @@ _VERDICT_WORDS = {
 }
 # What the documented rule calls NOT_SUPPORTED need not be refuted by anything.
 _DOCUMENTED_WORDS = _VERDICT_WORDS | {NOT_SUPPORTED: "is not supported"}
+N_RANDOM_SETS = 50
 _LETTER = re.compile(r"[^\W_]")
 
 #: The fewest items of evidence without which the verdict would be another, and that verdict.
@@ -140,29 +143,50 @@ def automated_readability_index(text):
     return 4.71 * n_characters / len(words) + 0.5 * len(words) / n_sentences - 21.43
 
 
-def quality(result, explanation, rule):
+def quality(result, explanation, rule, seed=0):
     """Corrected quality of an explanation; NaN where a number is undefined.
 
     ``coverage``: cited share of the items whose single removal changes the verdict; ``soundness``:
-    stated sub-verdicts that follow from the cited items alone.
+    stated sub-verdicts that follow from the cited items alone; ``deletion``, ``insertion``: whether
+    the verdict changes without the cited items and stays with them alone, beside the mean over 50
+    random sets of the same size.
     """
+    evidence = result.evidence
     names = names_of_parts(result)
+
+    def changes(items):
+        return decide_claim(names, items, rule)[1] != result.verdict
+
+    def without(removed):
+        return [item for item in evidence if item not in removed]
+
     cited = []
-    for item in result.evidence:
-        remaining = [other for other in result.evidence if other != item]
-        _, verdict, _ = decide_claim(names, remaining, rule)
-        if verdict != result.verdict:
+    for item in evidence:
+        if changes(without([item])):
             cited.append(item in explanation.cited)
     follows = []
     of_cited, _, _ = decide_claim(names, explanation.cited, rule)
     for judged, alone in zip(result.subverdicts, of_cited, strict=False):
         if alone.evidence_count:
             follows.append(alone.verdict == judged.verdict)
-    return {
+    measures = {
         "coverage": np.mean(cited or [np.nan]),
         "soundness": np.mean(follows or [np.nan]),
         "readability": automated_readability_index(explanation.text),
     }
+    rng = generator(seed, f"explanation {result.claim_id}")
+    n_cited = len(explanation.cited)
+    drawn = []
+    for _ in range(N_RANDOM_SETS if n_cited else 0):
+        places = rng.choice(len(evidence), n_cited, replace=False)
+        drawn.append([evidence[place] for place in places])
+    own = [explanation.cited] if n_cited else []
+    for kind, sets in {"": own, "_random": drawn}.items():
+        changed = [changes(without(chosen)) for chosen in sets]
+        kept = [not changes(chosen) for chosen in sets]
+        measures[f"deletion{kind}"] = np.mean(changed or [np.nan])
+        measures[f"insertion{kind}"] = np.mean(kept or [np.nan])
+    return measures
 
 
 def quality_table(results, rule, groups, n_resamples=2_000, seed=0):
@@ -171,7 +195,7 @@ def quality_table(results, rule, groups, n_resamples=2_000, seed=0):
     for result in results:
         if result.error is None:
             explanation = explain_verdict(result, rule)
-            row = quality(result, explanation, rule)
+            row = quality(result, explanation, rule, seed)
             original = documented_quality(
                 result.evidence, names_of_parts(result), explanation.text
             )

@@ -18,10 +18,11 @@ from casebook.factcheck.judges import judge_of, name_of_judge
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
 from casebook.factcheck.score import is_right, majority
 from casebook.factcheck.verdict import NOT_SUPPORTED, SUPPORTED
-from casebook.factcheck.words import yaml_table
+from casebook.factcheck.words import content, yaml_table
 from casebook.models.logistic import logistic_regression, settled
 from casebook.progress import track
 from casebook.scores import Scores
+from casebook.text import sentence_texts
 
 OWN_CLAIMS = "factcheck_claims"
 MAJORITY = "majority"
@@ -62,6 +63,8 @@ def gold_claims(key):
     """Claims of a set that are SUPPORTED or NOT_SUPPORTED, with group and deciding passages."""
     if key == OWN_CLAIMS:
         return _of_collection(*collection_claims())
+    if key == "consumer_contracts_qa":
+        return _of_contracts(load(key))
     return gold_of_claim_set(load(key, kind="claims"), GROUPS.get(key, "cluster"))
 
 
@@ -102,6 +105,28 @@ def gold_of_claim_set(dataset, group_by="cluster"):
     gold = gold[gold["evidence"].notna()]
     gold["source"] = [evidence[0].header for evidence in gold["evidence"]]
     return _sided(gold.assign(group=gold[group_by]), dataset.name)
+
+
+def _of_contracts(dataset):
+    """Questions about contracts as claims that the answer is yes.
+
+    Their evidence are the four nearest sentences of the clause.
+    """
+    texts = dataset.documents.set_index("doc_id")["text"]
+    gold = dataset.queries.rename(columns={"query_id": "id"})
+    gold["claim"] = gold["text"].str.rstrip("?") + "."
+    is_yes = gold["answer"].astype(bool)
+    gold["label"] = np.where(is_yes, SUPPORTED, NOT_SUPPORTED)
+    gold["group"] = gold["id"].map(dataset.groups)
+    evidence = []
+    for row in gold.itertuples():
+        stems = content(row.claim)
+        clause = next(iter(dataset.qrels[row.id]))
+        nearest = sentence_texts(texts[clause])
+        nearest.sort(key=lambda text: -len(stems & content(text)))
+        passages = [EvidencePassage(0, 0, len(text), text, "") for text in nearest[:4]]
+        evidence.append(passages)
+    return _sided(gold.assign(evidence=evidence), dataset.name)
 
 
 def _sided(gold, name):
