@@ -1,5 +1,6 @@
 """Packages whose modules are imported when they are first named, as a command's help needs none."""
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -18,3 +19,14 @@ def modules_of(package, **functions):
         return import_module(f"{package}.{name}")
 
     return attribute
+
+
+def module_without(name, absent):
+    """Import a module as if another one, which it would load, were not installed."""
+    if absent in sys.modules:
+        return import_module(name)
+    sys.modules[absent] = None
+    try:
+        return import_module(name)
+    finally:
+        del sys.modules[absent]

@@ -6,7 +6,6 @@ Lù (2024), BM25S, arXiv:2407.03618. Douze et al. (2024), The Faiss library, arX
 
 import os
 
-import bm25s
 import faiss
 import numpy as np
 import scipy.sparse
@@ -14,6 +13,7 @@ import Stemmer
 
 from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.lazy import module_without
 from casebook.models.cache import unit_rows
 from casebook.readers import read_json
 from casebook.retrieval.ranked import (
@@ -24,6 +24,8 @@ from casebook.retrieval.ranked import (
     positive_depth,
     stack,
 )
+
+bm25s = module_without("bm25s", "jax")  # which it would load, and is not used here
 
 #: BM25 settings by name. ``default``: those of bm25s. ``leaderboard``: of the MTEB leaderboard's
 #: BM25 baseline. Words and stop words are theirs, and not `casebook.text`'s: published scores are
