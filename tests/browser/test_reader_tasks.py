@@ -122,3 +122,13 @@ def test_the_question_that_the_reranker_spoils_most_is_open(tab, site):
     question = tab.page.locator(".items h3").inner_text().removeprefix("Question ")
     assert differences[question] == differences.min() < 0
     assert tab.page.locator("output").inner_text().startswith(f"{n_worse} of ")
+
+
+def test_missed_contradictions_are_listed(tab, site):
+    tab.open((site / CHAPTER.format("factcheck_confusion")).as_uri())
+    link = tab.page.locator("text=claims that the evidence contradicts").first
+    n_missed, _, rest = link.inner_text().partition(" of ")
+    link.click()
+    tab.page.wait_for_url("**/items.html#*")
+    assert tab.page.locator("output").inner_text().startswith(f"{n_missed} of ")
+    assert rest.startswith("44 claims")
