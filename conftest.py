@@ -15,9 +15,7 @@ SMOKE = Path(__file__).with_name("_build") / "smoke"
 # The notebooks that nbval runs write here, in a copy of that run.
 RERUN = SMOKE.with_name("rerun")
 
-with (
-    pytest.MonkeyPatch.context() as patch
-):  # of this process, and not of those that tests start
+with pytest.MonkeyPatch.context() as patch:  # of this process, and not of those that tests start
     patch.setenv("CASEBOOK_ROOT", str(SMOKE))
     from casebook import paths
 
@@ -91,9 +89,7 @@ def pytest_runtest_call(item):
     before = _written(item.path.stem)
     outcome = yield
     after = _written(item.path.stem)
-    changed = {
-        path.name for path in before | after if before.get(path) != after.get(path)
-    }
+    changed = {path.name for path in before | after if before.get(path) != after.get(path)}
     assert not changed, f"run again, the cell writes otherwise: {sorted(changed)}"
     return outcome
 

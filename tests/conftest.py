@@ -31,11 +31,7 @@ def pytest_collection_modifyitems(items):
 
     def order(item):
         together = item.path.suffix == ".ipynb"
-        return (
-            item.path.name != "test_tutorials.py",
-            not together,
-            item.path not in slow,
-        )
+        return item.path.name != "test_tutorials.py", not together, item.path not in slow
 
     items.sort(key=order)
 
@@ -125,9 +121,7 @@ def chapter(tmp_path, monkeypatch):
     def run(name, **parameters):
         variables = {}
         shown = {}
-        notebook = json.loads(
-            (paths.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8")
-        )
+        notebook = json.loads((paths.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code":
                 displayed.clear()
@@ -181,9 +175,7 @@ def notebook_project(tmp_path, monkeypatch):
         nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
         monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path / "notebooks")
         monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-        monkeypatch.setattr(
-            kernel, "SHARED", ()
-        )  # made notebooks need neither torch nor seaborn
+        monkeypatch.setattr(kernel, "SHARED", ())  # made notebooks need neither torch nor seaborn
         fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
         monkeypatch.setattr(plan, "common_inputs", lambda: fixed)
         # Kernels are processes of their own: they find the folder by the variable.

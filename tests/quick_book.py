@@ -28,9 +28,7 @@ def _rendered(stage, target):
 def write_pages(book, site):
     """Write the pages of a staged book as they are."""
     for page in book.rglob("*.md"):
-        write_text(
-            (site / page.relative_to(book)).with_suffix(".html"), page.read_text()
-        )
+        write_text((site / page.relative_to(book)).with_suffix(".html"), page.read_text())
     shutil.copytree(book / "assets", site / "_static")
     shutil.copytree(book / "run" / "notebooks", site / "_sources" / "run" / "notebooks")
 

@@ -37,11 +37,7 @@ def differences(before, after, at=""):
                 yield f"{at}/{key}: new"
             else:
                 yield from differences(before[key], after[key], f"{at}/{key}")
-    elif (
-        isinstance(before, list)
-        and isinstance(after, list)
-        and len(before) == len(after)
-    ):
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, pair in enumerate(zip(before, after, strict=True)):
             yield from differences(*pair, f"{at}/{number}")
     elif not _same(before, after):
@@ -59,8 +55,7 @@ def main(folder, reference=REFERENCE):
     failed = False
     for name in FILES:
         before, after = (
-            json.loads((Path(place) / name).read_text())
-            for place in (reference, folder)
+            json.loads((Path(place) / name).read_text()) for place in (reference, folder)
         )
         for line in differences(before, after):
             print(f"{name}{line}")

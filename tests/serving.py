@@ -67,12 +67,7 @@ def completion(content="Four egg whites.", **fields):
         "finish_reason": "stop",
     }
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-    return {
-        "id": "c1",
-        "object": "chat.completion",
-        "choices": [choice],
-        "usage": usage,
-    } | fields
+    return {"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage} | fields
 
 
 def response(body, *headers, status="200 OK", kind="application/json"):

@@ -37,9 +37,7 @@ def write_project(folder):
         copy(ROOT / "book" / name, folder / "book" / name)
     shutil.copy(ROOT / "_config.yml", folder)
     shutil.copy(ROOT / "requirements.lock", folder)
-    shutil.copytree(
-        ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("cards", "smoke")
-    )
+    shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("cards", "smoke"))
     (folder / "data" / "cards").mkdir()
     shutil.copy(ROOT / "data" / "cards" / "smoke.yml", folder / "data" / "cards")
     (folder / "book" / "index.md").write_text("# Front\n\nThe first text.\n")

@@ -46,10 +46,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_runs_are_fused_by_rank():
-    runs = [
-        {"q1": {"a": 2.0, "b": 1.0}},
-        {"q1": {"b": 9.0, "c": 0.5}, "q2": {"c": 1.0}},
-    ]
+    runs = [{"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 9.0, "c": 0.5}, "q2": {"c": 1.0}}]
     fused = casebook.reciprocal_rank_fusion(runs, k=60)
     assert list(fused["q1"]) == ["b", "a", "c"] and fused["q2"] == {"c": 1 / 61}
     assert fused["q1"]["b"] == pytest.approx(1 / 61 + 1 / 62)

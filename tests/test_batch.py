@@ -70,10 +70,7 @@ def test_run_skip_change_fail_and_carry_on(project):
         not list(results.glob("*/made-0.*"))
         and not (results / "runs" / "made-0" / "run.json").exists()
     )
-    assert (
-        "made-0"
-        not in json.loads((results / "numbers.json").read_text())["made"]["smoke"]
-    )
+    assert "made-0" not in json.loads((results / "numbers.json").read_text())["made"]["smoke"]
     lines = []
     assert set(run(cells({}, {"n": 5}), lines)) == {"made-0"}
     written = json.loads((results / "numbers" / "made-0.json").read_text())
@@ -141,9 +138,7 @@ def add_reader(project):
         "_ = RunOutputs(run, cell).numbers('reader', {'all': {'found': {'n': number}}})"
     )
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    source = nbformat.v4.new_notebook(
-        cells=[parameters, count], metadata={"kernelspec": kernel}
-    )
+    source = nbformat.v4.new_notebook(cells=[parameters, count], metadata={"kernelspec": kernel})
     nbformat.write(source, project / "notebooks" / "02_reader.ipynb")
     return grid.Cell("reader", "02_reader.ipynb", needs=(grid.EVERY,))
 
@@ -212,17 +207,12 @@ def test_a_kernel_runs_models_as_its_record_says(notebook_project, monkeypatch):
     # A worker on another machine has an environment of its own.
     with_models(monkeypatch, DEVICE="mps", BATCH_SIZE="1")
     run_batch(planned, "mine", report=str)
-    recorded = read_record(
-        project / "results" / "mine" / "runs" / "made-0" / "run.json"
-    )
+    recorded = read_record(project / "results" / "mine" / "runs" / "made-0" / "run.json")
     assert (project / "settings").read_text() == "cpu bfloat16 9"
     inputs = recorded.labels["Inputs"]
     assert (inputs["device"], inputs["precision"]) == ("cpu", "bfloat16")
     for values, changed in (
-        (
-            {"PRECISION": "bfloat16", "BATCH_SIZE": "2"},
-            (),
-        ),  # the batch size is no input
+        ({"PRECISION": "bfloat16", "BATCH_SIZE": "2"}, ()),  # the batch size is no input
         ({}, ("precision",)),
     ):
         with_models(monkeypatch, **values)

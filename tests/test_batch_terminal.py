@@ -48,9 +48,7 @@ def test_failures_are_said_with_cause_cell_and_last_lines(project):
     assert done.returncode == 3 and "\x1b" not in done.stderr
     assert "Traceback" not in done.stderr
     bad, wrong = [line for line in lines if line.startswith(("failed", "refused"))]
-    assert bad.endswith(
-        ": 01_made.ipynb: cell 3: AssertionError: asked to fail: why twice"
-    )
+    assert bad.endswith(": 01_made.ipynb: cell 3: AssertionError: asked to fail: why twice")
     assert wrong.endswith(": 01_made.ipynb: cell 3: data.csv:3: no column n")
     last = [line for line in lines if line.startswith("    |")]
     assert any("assert not fail" in line for line in last) and 2 <= len(last) <= 6

@@ -19,9 +19,7 @@ from casebook.retrieval.encoded import EncodedCorpus
 pytestmark = pytest.mark.slow
 ONE_DEATH = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
 LONG = 300  # seconds that a busy machine may take; what is lost is lost after one
-PARAMETERS = (
-    'run = "a"\ncell = "b"\ndataset = "smoke"\nn = 2\nwait = 0\ntrap = ""\nvictim = ""'
-)
+PARAMETERS = 'run = "a"\ncell = "b"\ndataset = "smoke"\nn = 2\nwait = 0\ntrap = ""\nvictim = ""'
 WORK = """
 import os, signal, time, pathlib
 from casebook.runs.outputs import RunOutputs
@@ -71,12 +69,7 @@ class Dask:
     def _start(self, *arguments, **environment):
         with (self._folder / f"dask{len(self.processes)}.log").open("w") as log:
             command = [sys.executable, "-m", "dask", *arguments]
-            streams = {
-                "stdout": log,
-                "stderr": log,
-                "cwd": self._folder,
-                "start_new_session": True,
-            }
+            streams = {"stdout": log, "stderr": log, "cwd": self._folder, "start_new_session": True}
             self.processes.append(
                 subprocess.Popen(
                     command, env=os.environ | self.environment | environment, **streams
@@ -137,9 +130,7 @@ def test_a_cluster_gives_the_bytes_of_one_process(project, dask):
 
 
 @pytest.mark.faults
-def test_killed_workers_are_replaced_and_a_cell_that_kills_them_all_fails_alone(
-    project, dask
-):
+def test_killed_workers_are_replaced_and_a_cell_that_kills_them_all_fails_alone(project, dask):
     for _ in range(4):
         dask.worker()
     some = cells({"victim": "worker", "trap": str(project / "trap")}, {"n": 3})
@@ -211,30 +202,21 @@ def test_time_limits_and_dead_kernels(project):
 
 
 @pytest.mark.faults
-def test_a_killed_server_of_forks_takes_its_kernels_along_and_another_one_starts(
-    project,
-):
-    some = cells(
-        {"victim": "server", "trap": str(project / "trap")}, {"n": 3}, {"n": 4}
-    )
+def test_a_killed_server_of_forks_takes_its_kernels_along_and_another_one_starts(project):
+    some = cells({"victim": "server", "trap": str(project / "trap")}, {"n": 3}, {"n": 4})
     with pytest.raises(BatchFailed, match="the kernel died"):
         run(some, workers=2)
     assert run(some, workers=2)
 
 
-def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(
-    project, dask, tmp_path, casebook
-):
+def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_path, casebook):
     folder = tmp_path / "collection"
     folder.mkdir()
     texts = [f'{{"_id": "{n}", "text": "Clause {n} covers water."}}' for n in range(4)]
     (folder / "corpus.jsonl").write_text("\n".join(texts))
     encode = ["corpus", "encode", str(folder), "--shard-size", "2", "--out"]
     dask.worker(OMP_NUM_THREADS="1")
-    for place, more in (
-        ("here", ["--threads", 1]),
-        ("there", ["--scheduler", dask.address]),
-    ):
+    for place, more in (("here", ["--threads", 1]), ("there", ["--scheduler", dask.address])):
         assert casebook(*encode, tmp_path / place, *more)[0] == 0
     here, there = (EncodedCorpus(tmp_path / place) for place in ("here", "there"))
     assert here.contents["shards"] == 2

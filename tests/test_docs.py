@@ -18,17 +18,11 @@ MADE = "generated/|documents/|run/"  # by a build, which is strict
 
 def pages():
     """Yield each page of the repository and its text."""
-    for path in [
-        *ROOT.glob("*.md"),
-        *(ROOT / "docs").glob("*.md"),
-        *(ROOT / "book").rglob("*.md"),
-    ]:
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "book").rglob("*.md")]:
         yield path, path.read_text(encoding="utf-8")
     for path in NOTEBOOKS.glob("*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        text = [
-            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
-        ]
+        text = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
         # The book has it in a folder below its own.
         yield ROOT / "book" / "run" / "notebooks" / path.name, "\n\n".join(text)
 
@@ -42,9 +36,7 @@ def headings(path):
 def test_no_link_of_the_repository_leads_nowhere():
     lost = []
     for path, text in pages():
-        for target, heading in LINK.findall(
-            re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.S)
-        ):
+        for target, heading in LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.S)):
             if re.match(rf"(\.\./)*({MADE})", target):
                 continue
             file = (path.parent / target).resolve() if target else path

@@ -33,13 +33,9 @@ def test_locks_pin_every_dependency_exactly():
 def test_no_text_installs_casebook_from_an_index():
     """The public index has another project of this name."""
     command = ["git", "ls-files", "-z"]
-    listed = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     paths = [ROOT / name for name in listed.split("\0") if name]
-    unsafe = re.compile(
-        r"pip3? install[^\n`&#]*?(?<![./\w-])casebook|(?<![./\w-])casebook\[\w"
-    )
+    unsafe = re.compile(r"pip3? install[^\n`&#]*?(?<![./\w-])casebook|(?<![./\w-])casebook\[\w")
     found = [
         f"{path.relative_to(ROOT)}: {match.group()}"
         for path in paths

@@ -47,9 +47,7 @@ def folder(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.parametrize(
-    "command", [c for c in COMMANDS if c.startswith("casebook run")]
-)
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("casebook run")])
 def test_every_run_of_the_page_is_accepted(casebook, folder, command):
     code, out, err = casebook(*shlex.split(command)[1:], "--dry-run")
     assert (code, err) == (0, "") and out.startswith("run ")
@@ -85,9 +83,7 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
     # The same by hand, for the first question.
     query = smoke.queries["text"].iloc[0]
     asked = set(query.lower().split())
-    overlap = max(
-        texts, key=lambda name: (len(asked & set(texts[name].lower().split())), name)
-    )
+    overlap = max(texts, key=lambda name: (len(asked & set(texts[name].lower().split())), name))
     assert next(iter(study.results["mine"].rows[0])) == overlap
     vectors = encoder.encode_documents(list(texts.values()))
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
@@ -101,23 +97,11 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
 
 
 WRONG = [
-    (
-        load_retriever,
-        "my_wrong:number",
-        r"expected a callable \(queries, k\) -> .*, found int",
-    ),
+    (load_retriever, "my_wrong:number", r"expected a callable \(queries, k\) -> .*, found int"),
     (load_retriever, "my_wrong:none", "no attribute 'none'"),
-    (
-        load_reranker,
-        "my_wrong:Empty",
-        r"a callable \(query, texts\) -> scores, found Empty",
-    ),
+    (load_reranker, "my_wrong:Empty", r"a callable \(query, texts\) -> scores, found Empty"),
     (load_encoder, "my_wrong:number", "expected a callable texts -> vectors"),
-    (
-        parse_measure,
-        "my_wrong:number",
-        r"expected a callable \(grades, judged\) -> number",
-    ),
+    (parse_measure, "my_wrong:number", r"expected a callable \(grades, judged\) -> number"),
     (load, "my_wrong:text", "expected a RetrievalDataset, found str"),
     (load, "my_wrong:fails", "raised ZeroDivisionError: division by zero"),
 ]
@@ -130,9 +114,7 @@ def test_an_object_of_the_wrong_type_is_one_line(folder):
 
 
 def test_another_source_is_another_input(folder):
-    cell = Cell(
-        "mine", "01_retrieval_ablation.ipynb", {"retriever": "my_search:Search"}
-    )
+    cell = Cell("mine", "01_retrieval_ablation.ipynb", {"retriever": "my_search:Search"})
     before = inputs_of(cell, {})
     assert inputs_of(cell, {}) == before
     (folder / "my_search.py").write_text(dict(MODULES)["my_search.py"] + "\n")

@@ -28,10 +28,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
 
 def test_json_is_the_same_whatever_the_order_of_keys_and_has_no_nan(tmp_path):
     a = write_json(tmp_path / "a.json", {"b": 1, "a": "é"})
-    assert (
-        a.read_bytes()
-        == write_json(tmp_path / "b.json", {"a": "é", "b": 1}).read_bytes()
-    )
+    assert a.read_bytes() == write_json(tmp_path / "b.json", {"a": "é", "b": 1}).read_bytes()
     with pytest.raises(ValueError, match="JSON compliant"):
         write_json(a, {"x": float("nan")})
     assert json.loads(a.read_text(encoding="utf-8")) == {"a": "é", "b": 1}
@@ -65,11 +62,7 @@ def test_a_lock_is_held_by_one_process_and_names_it(tmp_path):
 
 def test_an_error_tells_which_file_it_is_about():
     told = []
-    for names in (
-        (),
-        ("source", None, "temporary"),
-        ("source",),
-    ):  # a full disk, a copy, a source
+    for names in ((), ("source", None, "temporary"), ("source",)):  # a full disk, a copy, a source
         with pytest.raises(OSError, match="No space") as caught, naming_file("final"):
             raise OSError(28, "No space", *names)
         told.append(caught.value.filename)

@@ -63,14 +63,8 @@ BAD_GRIDS = [
     ("- {name: 3, notebook: b}", "row 1: field name: "),
     ("- {name: a, notebook: 3}", "row 1: field notebook: "),
     (ROW + ", parameters: {1: 2}}", "row 1: field parameters.* valid string"),
-    (
-        ROW + ", parameters: {null: 2, seed: 1}}",
-        "row 1: field parameters.* valid string",
-    ),
-    (
-        ROW + ", parameters: {seed: 2024-01-01}}",
-        "row 1: a value is no text, list or finite",
-    ),
+    (ROW + ", parameters: {null: 2, seed: 1}}", "row 1: field parameters.* valid string"),
+    (ROW + ", parameters: {seed: 2024-01-01}}", "row 1: a value is no text, list or finite"),
     (ROW + ", parameters: {seed: .nan}}", "row 1: .*finite number"),
     (ROW + f", parameters: {{seed: 0x{HUGE}}}}}", "row 1: .* at most 4,300 digits"),
     (ROW + f", parameters: {{seed: {'1' * 5000}}}}}", "Exceeds the limit"),
@@ -98,7 +92,5 @@ def test_unknown_names_and_tags_say_what_is_known_and_what_is_near(cells):
     ]:
         with pytest.raises(InputError, match=re.escape(message)):
             select(cells, [name], tag)
-    with pytest.raises(
-        InputError, match="has no parameter n_resample: did you mean 'n_resamples'"
-    ):
+    with pytest.raises(InputError, match="has no parameter n_resample: did you mean 'n_resamples'"):
         select(load_grid(DEFAULT_GRID), tag="smoke", overrides={"n_resample": 200})

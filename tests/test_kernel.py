@@ -45,12 +45,8 @@ def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(tmp_path):
     assert ended(started(tmp_path).pid)  # one that comes too late
 
 
-def test_a_process_that_may_have_no_children_starts_kernels_as_jupyter_does(
-    monkeypatch, tmp_path
-):
-    monkeypatch.setitem(
-        kernel.multiprocessing.current_process()._config, "daemon", True
-    )
+def test_a_process_that_may_have_no_children_starts_kernels_as_jupyter_does(monkeypatch, tmp_path):
+    monkeypatch.setitem(kernel.multiprocessing.current_process()._config, "daemon", True)
     process = started(tmp_path)
     assert not isinstance(process, kernel.Fork) and process.poll() is None
     kernel.kill_all()

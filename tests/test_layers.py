@@ -88,8 +88,7 @@ def test_lower_layers_never_import_higher_ones():
         f"{path.relative_to(LIBRARY)} imports {name}"
         for path in modules()
         for name in imports(path)
-        if name.startswith("casebook.")
-        and RANK.get(name.split(".")[1], 0) > RANK[part(path)]
+        if name.startswith("casebook.") and RANK.get(name.split(".")[1], 0) > RANK[part(path)]
     ]
     assert upward == []
 
@@ -115,8 +114,7 @@ def test_no_import_hides_in_a_text():
         f"{path.relative_to(LIBRARY)}: {node.value}"
         for path in modules()
         for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Constant)
-        and re.fullmatch(r"casebook(\.\w+)+:\w+", str(node.value))
+        if isinstance(node, ast.Constant) and re.fullmatch(r"casebook(\.\w+)+:\w+", str(node.value))
     ]
     assert named == []
 
@@ -131,10 +129,7 @@ def test_the_library_digest_leaves_out_what_no_number_can_depend_on():
 def test_only_models_import_torch():
     heavy = {"torch", "sentence_transformers", "transformers"}
     importers = {
-        part(path)
-        for path in modules()
-        for name in imports(path)
-        if name.split(".")[0] in heavy
+        part(path) for path in modules() for name in imports(path) if name.split(".")[0] in heavy
     }
     assert importers == {"models"}
 
@@ -148,9 +143,7 @@ def test_measures_and_inference_import_numpy_scipy_and_pandas_only():
         if part(path) in {"measures", "stats", "frames", "text", "trec", "sheets"}
         for name in imports(path)
         if name.split(".")[0] not in allowed
-        and not (
-            name.split(".")[0] in inside_functions and name not in imports_on_load(path)
-        )
+        and not (name.split(".")[0] in inside_functions and name not in imports_on_load(path))
     }
     assert foreign == set()
 
@@ -158,7 +151,5 @@ def test_measures_and_inference_import_numpy_scipy_and_pandas_only():
 def test_help_does_not_import_the_heavy_packages():
     heavy = "'numpy', 'pandas', 'scipy', 'torch', 'papermill'"
     code = f"import sys, casebook.cli; print([name for name in ({heavy}) if name in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -10,10 +10,7 @@ WRONG += ["x" * 101, "a b", "a\0b", "-x", "name.", "a\n"]
 
 
 def test_names_that_could_leave_the_folder_are_refused():
-    assert (
-        misnamed(valid_name, [((name,), "not allowed") for name in WRONG], InputError)
-        == []
-    )
+    assert misnamed(valid_name, [((name,), "not allowed") for name in WRONG], InputError) == []
 
 
 @given(st.text(max_size=20))

@@ -25,11 +25,7 @@ def words(texts): return ["a"] * len(texts)
 def flat(texts): return [1.0] * len(texts)
 def encoder_fails(texts): raise IndexError("no model")
 """
-CASE = {
-    "case_id": "c1",
-    "sections_cited": ["IPC-302"],
-    "parties": {"petitioner_type": "Minor"},
-}
+CASE = {"case_id": "c1", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "Minor"}}
 
 
 @pytest.fixture
@@ -86,8 +82,6 @@ def test_whatever_a_plug_in_raises_or_gives_is_one_line(casebook, own):
         code, out, err = casebook(*words, f"{own}:{plug}")
         assert (code, out) == (1, ""), err
         line = err.splitlines()[-1]  # below notes on the collection
-        assert (
-            line.startswith("casebook: ") and "Traceback" not in err and message in line
-        )
+        assert line.startswith("casebook: ") and "Traceback" not in err and message in line
 
     assert failing(check, FAILURES) == []

@@ -12,8 +12,4 @@ def test_a_book_is_started_in_an_empty_folder_and_in_no_other(casebook, tmp_path
     assert len([*(folder / "notebooks").glob("*.ipynb")]) > 20
     assert not [path for path in folder.rglob("*") if "partial" in path.name]
     code, out, err = casebook("init", folder)
-    assert (code, out, err.count("\n")) == (
-        1,
-        "",
-        1,
-    ) and "exists: name a new folder" in err
+    assert (code, out, err.count("\n")) == (1, "", 1) and "exists: name a new folder" in err

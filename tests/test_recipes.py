@@ -25,8 +25,7 @@ from casebook.retrieval.run_files import read_runs
 
 PAGE = ROOT / "book" / "recipes.md"
 BLOCKS = re.compile(
-    r"^#+ ([^\n]+)\n|^```python\n(.*?)^```(?:\n\nThen `([^`]*)`)?",
-    re.MULTILINE | re.DOTALL,
+    r"^#+ ([^\n]+)\n|^```python\n(.*?)^```(?:\n\nThen `([^`]*)`)?", re.MULTILINE | re.DOTALL
 )
 TEXTS = ["The rent is due.", 'No "pets".', "Keys, five."]
 QUESTIONS = ["When is the rent due?", "May I have a dog?"]
@@ -73,14 +72,10 @@ TONE = {"ann": {"7": "warm"}, "bob": {"7": "cold"}}
 def check_ratings(_, said, criteria=("quality", "tone")):
     """Compare the row per rating with the ratings that the files were made of."""
     found = {}
-    for criterion, frame in read_criteria(
-        "ratings.csv", columns=said.get("columns")
-    ).items():
+    for criterion, frame in read_criteria("ratings.csv", columns=said.get("columns")).items():
         criterion = criterion.removeprefix("responses.")
         by_rater = frame.sort_index().sort_index(axis=1)
-        found[criterion] = {
-            rater: cells.dropna().to_dict() for rater, cells in by_rater.items()
-        }
+        found[criterion] = {rater: cells.dropna().to_dict() for rater, cells in by_rater.items()}
     assert found == dict(zip(criteria, (QUALITY, TONE), strict=False))
 
 
@@ -117,11 +112,7 @@ def check_log(_, said, system, name="May I cancel?", path="log.jsonl", scores=No
     row = read_log(path, **said).iloc[0]
     assert row[["question", "answer"]].tolist() == ["May I cancel?", "Yes."]
     assert row["contexts"][0] == "You may cancel."
-    assert (row["id"], row["system"], row["reference"]) == (
-        name,
-        system,
-        "Yes, you may.",
-    )
+    assert (row["id"], row["system"], row["reference"]) == (name, system, "Yes, you may.")
     assert row["scores"] == (scores or {})
 
 
@@ -146,9 +137,7 @@ RECIPES = {
     "PyTerrier": check_run,
     "Inspect scores": partial(check_scores, values={"C": "1", "I": "0"}),
     "lm-eval": partial(check_scores, columns={"score": "acc"}),
-    "RAGAS": partial(
-        check_scores, columns={"unit": "user_input", "score": "faithfulness"}
-    ),
+    "RAGAS": partial(check_scores, columns={"unit": "user_input", "score": "faithfulness"}),
     "Label Studio": check_ratings,
     "Argilla": check_ratings,
     "potato": check_ratings,
@@ -160,16 +149,12 @@ RECIPES = {
     "Phoenix spans": partial(
         check_log, system="gpt-4o", name="t1", scores={"eval.Hallucination.score": 0}
     ),
-    "TruLens": partial(
-        check_log, system="rag v1", name="r1", scores={"Groundedness": 1}
-    ),
+    "TruLens": partial(check_log, system="rag v1", name="r1", scores={"Groundedness": 1}),
 }
 
 
 #: Name of an export that options suffice for, to what its log has besides.
-FLAT = (
-    "RAGAS, CSV; DeepEval, CSV; DeepEval, result; DeepEval, saved run; LangSmith, table"
-)
+FLAT = "RAGAS, CSV; DeepEval, CSV; DeepEval, result; DeepEval, saved run; LangSmith, table"
 FLAT += "; LangChain; Chat messages; Phoenix, questions and contexts"
 BY_OPTIONS = {name: {"system": "a"} for name in FLAT.split("; ")}
 BY_OPTIONS |= {
@@ -232,9 +217,7 @@ def test_a_recipe_gives_what_the_command_reads(tmp_path, monkeypatch, name):
 def test_an_application_behind_an_address():
     class Chain(_Quiet):
         def do_POST(self):  # noqa: N802
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))[
-                "input"
-            ]
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
             documents = [{"page_content": "You may cancel.", "type": "Document"}]
             output = {"input": asked, "answer": f"{asked} Yes.", "context": documents}
             self.wfile.write(response({"output": output}))

@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 REFERENCE = runpy.run_path(Path(__file__).with_name("reference.py"))
-NUMBERS = {
-    "value": 0.514344,
-    "n": 7,
-    "far": 12345.678901,
-    "none": None,
-    "rows": [{"p": 1.0}],
-}
+NUMBERS = {"value": 0.514344, "n": 7, "far": 12345.678901, "none": None, "rows": [{"p": 1.0}]}
 
 
 def test_last_places_are_noise_and_anything_else_is_a_line():
@@ -35,9 +29,9 @@ def test_last_places_are_noise_and_anything_else_is_a_line():
         for line, change in changes.items()
     }
     assert found == {line: [line] for line in changes}
-    assert [
-        list(REFERENCE["differences"](NUMBERS, NUMBERS | change)) for change in noise
-    ] == [[]] * 3
+    assert [list(REFERENCE["differences"](NUMBERS, NUMBERS | change)) for change in noise] == [
+        []
+    ] * 3
     less = {name: value for name, value in NUMBERS.items() if name != "n"}
     assert list(REFERENCE["differences"](NUMBERS, less)) == ["/n: gone"]
 

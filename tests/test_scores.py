@@ -38,9 +38,7 @@ def chapter(tmp_path, monkeypatch):
 # Give what the chapter wrote of a kind.
 @pytest.fixture
 def written(tmp_path):
-    return lambda kind: json.loads(
-        (tmp_path / "scratch" / kind / "mine.json").read_text()
-    )
+    return lambda kind: json.loads((tmp_path / "scratch" / kind / "mine.json").read_text())
 
 
 def test_a_sentence_has_the_verdict_and_the_names_of_the_row():
@@ -53,9 +51,7 @@ def test_a_sentence_has_the_verdict_and_the_names_of_the_row():
 def test_another_measure_baseline_or_null_changes_every_word():
     rows = made(measure="marks@3").contrasts([("old", "new")])
     assert rows["margin"].tolist() == [0]
-    assert made(measure="nDCG@3").contrasts([("new", "old")])["margin"].tolist() == [
-        0.01
-    ]
+    assert made(measure="nDCG@3").contrasts([("new", "old")])["margin"].tolist() == [0.01]
     places = made().estimates(null=0.3)
     expected = "Points is above 0.3 for New system; not shown to differ from 0.3 for "
     assert finding(places) == f"{expected}Old system and Twin of old."
@@ -97,9 +93,7 @@ def test_the_best_says_how_it_was_chosen_and_the_same_input_is_not_measured():
     assert row["role"] in sentence(row)
     assert made().best(["old"], unless="twin") == Choice("twin", "")
     alike = made(same_input=lambda pairs: {pairs[0]: "equal"}).contrasts(pairs[:1])
-    assert alike[["verdict", "reason"]].to_numpy().tolist() == [
-        ["cannot be measured", "equal"]
-    ]
+    assert alike[["verdict", "reason"]].to_numpy().tolist() == [["cannot be measured", "equal"]]
 
 
 # Planned pairs keep their test beside all others, which are one other family.
@@ -127,19 +121,17 @@ def test_a_difference_between_kinds_of_units_has_errors_by_cluster():
             means = values.groupby(first).mean()
             shares = np.where(first, 1 / 15, -1 / 25) * (values - first.map(means))
             squares = shares.groupby(np.arange(40) % n).sum() ** 2
-            half = np.sqrt(squares.sum() * n / (n - 1) * 39 / 38) * stats.t.ppf(
-                0.975, n - 1
-            )
+            half = np.sqrt(squares.sum() * n / (n - 1) * 39 / 38) * stats.t.ppf(0.975, n - 1)
             difference = means[True] - means[False]
             expected = [difference, difference - half, difference + half]
-            assert [row["difference"], row["low"], row["high"]] == pytest.approx(
-                expected
-            )
+            assert [row["difference"], row["low"], row["high"]] == pytest.approx(expected)
             assert row["reason"] == ("interval_by_unit" if groups < 6 else None)
     assert rows["system"].tolist() == ["new, young", "old, young", "twin, young"]
     assert "Not corrected for 3 comparisons." in caption(rows)
     assert list(labels(rows)) == ["New system", "Old system", "Twin of old"]
-    text = "In points, the new system on young pupils is not shown to differ from that on old pupils"
+    text = (
+        "In points, the new system on young pupils is not shown to differ from that on old pupils"
+    )
     assert finding(rows).startswith(f"{text}; the old system on young pupils")
     with pytest.raises(InputError, match="all pupils are young"):
         scores.between(first | True, "young", "old")
@@ -156,9 +148,7 @@ def test_an_answer_is_the_headline_of_its_row(chapter, written):
     assert second["answers"]["helps"] == "No, the other way round"
 
 
-def test_two_cells_keep_two_files_and_a_cell_run_again_its_own(
-    chapter, tmp_path, monkeypatch
-):
+def test_two_cells_keep_two_files_and_a_cell_run_again_its_own(chapter, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="give a title"):
         chapter.show(pd.DataFrame({"a": [1]}))
     for cell in ("a", "b", "a"):
@@ -173,19 +163,8 @@ def test_marks_lead_to_items_that_there_are_or_nowhere(chapter):
     listed = {"systems": ["New system", "Old system"], "items": [{}]}
     chapter.keep(items=listed | {"tags": {"part: first": [0]}})
     parts = made().by(dict.fromkeys(range(40), "first"))
-    rows = pd.concat(
-        [made().estimates(), parts["first"].estimates()], ignore_index=True
-    )
+    rows = pd.concat([made().estimates(), parts["first"].estimates()], ignore_index=True)
     chapter.draw(lambda rows: drawn.append(rows) or forest(rows), rows)
     addresses = drawn[0]["address"].tolist()
-    assert [address is not None for address in addresses] == [
-        True,
-        True,
-        False,
-        True,
-        True,
-        False,
-    ]
-    assert addresses[3].endswith(
-        "items.html#of=mine&system=New+system&only=part%3A+first"
-    )
+    assert [address is not None for address in addresses] == [True, True, False, True, True, False]
+    assert addresses[3].endswith("items.html#of=mine&system=New+system&only=part%3A+first")

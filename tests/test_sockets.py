@@ -78,10 +78,7 @@ def batch(notebook_project):
     """Give a function that starts a batch of two notebooks; it gives its process and kernels."""
     project = notebook_project(PARAMETERS, WORK)
     names = ("one", "two")
-    rows = [
-        {"name": name, "notebook": "01_made.ipynb", "tags": ["default"]}
-        for name in names
-    ]
+    rows = [{"name": name, "notebook": "01_made.ipynb", "tags": ["default"]} for name in names]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
 
     def start(temporary):
@@ -100,9 +97,7 @@ def test_a_batch_on_threads_opens_no_port_and_a_kernel_one_on_loopback_for_its_f
     process, forks = start(tmp_path_factory.mktemp("t") / "s")
     listening = ports(process.pid)
     sockets = [
-        socket.laddr
-        for pid in forks
-        for socket in psutil.Process(pid).net_connections("unix")
+        socket.laddr for pid in forks for socket in psutil.Process(pid).net_connections("unix")
     ]
     folders = {Path(place).parent for place in sockets if place}
     rights = [folder.stat().st_mode & 0o077 for folder in folders]
@@ -139,22 +134,10 @@ def test_where_no_socket_can_be_a_file_kernels_listen_on_loopback_and_tell_nobod
     assert words is None
 
 
-def test_worker_processes_open_no_port_and_leave_nothing_but_the_result_on_the_terminal(
-    tmp_path,
-):
+def test_worker_processes_open_no_port_and_leave_nothing_but_the_result_on_the_terminal(tmp_path):
     smoke = DATA / "smoke"
     corpus = tmp_path / "corpus"
-    encode = (
-        "corpus",
-        "encode",
-        smoke,
-        "--out",
-        corpus,
-        "--shard-size",
-        "20",
-        "--workers",
-        "2",
-    )
+    encode = ("corpus", "encode", smoke, "--out", corpus, "--shard-size", "20", "--workers", "2")
     process = started(*encode)
     most = 0
     listening = set()

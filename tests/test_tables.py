@@ -21,9 +21,7 @@ from casebook.tables import (
     with_interval,
 )
 
-SETTINGS = MdParserConfig(
-    enable_extensions={"amsmath", "colon_fence", "deflist", "dollarmath"}
-)
+SETTINGS = MdParserConfig(enable_extensions={"amsmath", "colon_fence", "deflist", "dollarmath"})
 MYST = create_md_parser(SETTINGS, RendererHTML)  # as the book reads it
 ONE_LINE = {"inline", "text"} | {
     f"{block}_{end}"
@@ -71,9 +69,7 @@ def test_numbers_show_rounded_and_sort_unrounded():
 
 def test_an_interval_column_sorts_by_value_shows_bounds_and_says_what_is_missing():
     frame = pd.DataFrame({"s": list("abcd"), "mean": [0.5, -1e-9, 0.5, np.nan]})
-    frame = frame.assign(
-        lo=[0.4, -0.2, np.nan, np.nan], hi=[0.6, -1e-9, np.nan, np.nan]
-    )
+    frame = frame.assign(lo=[0.4, -0.2, np.nan, np.nan], hi=[0.6, -1e-9, np.nan, np.nan])
     joined = with_interval(frame, "mean", "lo", "hi")
     assert list(joined.columns) == ["s", "mean"]
     assert isinstance(joined["mean"][0], Markup) and joined["mean"][3] is None
@@ -83,9 +79,7 @@ def test_an_interval_column_sorts_by_value_shows_bounds_and_says_what_is_missing
 
 
 def test_what_is_equal_in_all_rows_is_in_the_caption():
-    frame = pd.DataFrame(
-        {"system": ["a", "b"], "split": "test", "none": None, "n_kept": [1, 2]}
-    )
+    frame = pd.DataFrame({"system": ["a", "b"], "split": "test", "none": None, "n_kept": [1, 2]})
     page = shown(Table(frame, "Systems")._repr_html_())
     assert page[:3] == ["Systems (in all rows split: test)", "system", "n kept"]
     assert shown(Table(frame[:1], "Systems")._repr_html_())[0] == "Systems"
@@ -96,16 +90,7 @@ def test_what_is_equal_in_all_rows_is_in_the_caption():
 def test_counts_are_whole_and_shares_are_not():
     frame = pd.DataFrame({"n": [17.0, np.nan], "share": [1.0, 0.0], "ms": [2.0, 2.5]})
     page = to_html(frame.assign(right=[True, False]), "caption")
-    assert shown(page)[5:] == [
-        "17",
-        "1.000",
-        "2.000",
-        "yes",
-        "–",
-        "0.000",
-        "2.500",
-        "no",
-    ]
+    assert shown(page)[5:] == ["17", "1.000", "2.000", "yes", "–", "0.000", "2.500", "no"]
 
 
 def test_reasons_are_words_on_a_page_and_other_names_stay():
@@ -119,18 +104,12 @@ def test_reasons_are_words_on_a_page_and_other_names_stay():
 
 def test_every_reason_of_the_reference_run_has_words():
     files = [run_dir("smoke") / name for name in ("numbers.json", "contrasts.json")]
-    codes = re.findall(
-        r'"reason": ?"(\w+)"', "".join(path.read_text() for path in files)
-    )
+    codes = re.findall(r'"reason": ?"(\w+)"', "".join(path.read_text() for path in files))
     texts = {reason_text(code) for code in codes}
-    assert len(texts) > 2 and not [
-        text for text in texts if re.search("_|unit|cluster", text)
-    ]
+    assert len(texts) > 2 and not [text for text in texts if re.search("_|unit|cluster", text)]
 
 
-@given(
-    st.lists(st.sampled_from([*"\\`*_#|$~[](){}<>&!:-+%=^ \n", ":::{include} x", "a"]))
-)
+@given(st.lists(st.sampled_from([*"\\`*_#|$~[](){}<>&!:-+%=^ \n", ":::{include} x", "a"])))
 def test_a_text_of_others_is_no_markdown(parts):
     text = "".join(["a", *parts])
     tokens = MYST.parse(f"- {escape_markdown(text)} b")

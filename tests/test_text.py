@@ -18,9 +18,7 @@ from casebook.text import (
 )
 
 few = settings(max_examples=40, deadline=None)
-text = st.text(
-    st.sampled_from("abcdeé 0123456789.!?,;()[]'’\"“”—\n\u00a0§₹"), max_size=120
-)
+text = st.text(st.sampled_from("abcdeé 0123456789.!?,;()[]'’\"“”—\n\u00a0§₹"), max_size=120)
 
 
 def test_sentences_end_where_a_reader_would_end_them():

@@ -14,8 +14,7 @@ from quick_book import unrendered_path
 from casebook.paths import ROOT
 
 BLOCKS = re.compile(
-    r"^```(python|bash)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?",
-    re.MULTILINE | re.DOTALL,
+    r"^```(python|bash)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
 )
 
 
@@ -27,19 +26,14 @@ def free_port():
 
 def as_shown(text):
     """The pattern of an output, in which ``...`` stands for anything in a line."""
-    return r"\s+".join(
-        re.escape(word).replace(r"\.\.\.", r".*?") for word in text.split()
-    )
+    return r"\s+".join(re.escape(word).replace(r"\.\.\.", r".*?") for word in text.split())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "made"),
     [
-        (
-            "assistant_tutorial",
-            ("results/mine/notebooks/assistant-*.ipynb", "pilot/for_raters/*"),
-        ),
+        ("assistant_tutorial", ("results/mine/notebooks/assistant-*.ipynb", "pilot/for_raters/*")),
         (
             "tutorial",
             (
@@ -49,9 +43,7 @@ def as_shown(text):
         ),
     ],
 )
-def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(
-    tmp_path, page, made
-):
+def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(tmp_path, page, made):
     folder = tmp_path / "an empty folder"
     folder.mkdir()
     tools = str(Path(sys.executable).parent)
@@ -60,34 +52,20 @@ def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(
         for name, value in os.environ.items()
         if not name.startswith(("CASEBOOK_", "OPENAI_"))
     }
-    known |= {
-        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
-        "CASEBOOK_ROOT": str(folder),
-    }
+    known |= {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "CASEBOOK_ROOT": str(folder)}
     known |= {
         "CASEBOOK_CACHE": os.environ.get("CASEBOOK_CACHE", ""),
         "PYTHONPATH": unrendered_path(ROOT / "lib"),
     }
-    text = (
-        (ROOT / "book" / f"{page}.md")
-        .read_text(encoding="utf-8")
-        .replace("8765", free_port())
-    )
+    text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8").replace("8765", free_port())
     blocks = BLOCKS.findall(text)
     assert len(blocks) >= 8
     assert sum(bool(shown) for *_, shown in blocks) > 5
     try:
         for language, code, shown in blocks:
-            command = (
-                [sys.executable, "-c"] if language == "python" else ["bash", "-ec"]
-            )
+            command = [sys.executable, "-c"] if language == "python" else ["bash", "-ec"]
             done = subprocess.run(
-                [*command, code],
-                cwd=folder,
-                env=known,
-                capture_output=True,
-                text=True,
-                timeout=600,
+                [*command, code], cwd=folder, env=known, capture_output=True, text=True, timeout=600
             )
             assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
             if shown:
@@ -96,10 +74,6 @@ def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(
                 )
     finally:
         subprocess.run(
-            "kill $(cat stand_in.pid)",
-            shell=True,
-            cwd=folder,
-            capture_output=True,
-            check=False,
+            "kill $(cat stand_in.pid)", shell=True, cwd=folder, capture_output=True, check=False
         )
     assert all(list(folder.glob(pattern)) for pattern in made)

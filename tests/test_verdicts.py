@@ -12,9 +12,7 @@ NAN = float("nan")
 
 # Cases, arguments and what is expected of them, of which a function says something else.
 def failures(function, cases):
-    return [
-        (*given, expected) for *given, expected in cases if function(*given) != expected
-    ]
+    return [(*given, expected) for *given, expected in cases if function(*given) != expected]
 
 
 def test_an_interval_decides_only_beyond_zero_or_within_the_margin():
@@ -54,9 +52,7 @@ def test_without_an_interval_the_test_decides():
 def test_what_is_the_same_on_every_unit_has_one_word_in_table_and_headline():
     def words(difference, reasons):
         scores = pd.DataFrame({"new": [0.5 + difference] * 12, "old": 0.5})
-        row = contrasts(
-            scores, [("new", "old")], margin=0.05, not_measured=reasons
-        ).iloc[0]
+        row = contrasts(scores, [("new", "old")], margin=0.05, not_measured=reasons).iloc[0]
         headline = Headline.of(row, "Better?", dataset="smoke", measure="share")
         assert headline.verdict == verdicts.EFFECTS[row["verdict"]]
         return row["verdict"], headline.plain
@@ -64,11 +60,7 @@ def test_what_is_the_same_on_every_unit_has_one_word_in_table_and_headline():
     alike = {("new", "old"): "both read the same"}
     small = "No, the difference is too small to matter"
     cases = [
-        (
-            0.0,
-            alike,
-            ("cannot be measured", "Cannot be measured here: both read the same"),
-        ),
+        (0.0, alike, ("cannot be measured", "Cannot be measured here: both read the same")),
         (0.0, None, ("no difference", "No difference in 12 questions")),
         (0.02, None, ("equivalent", small)),
         (-0.02, None, ("equivalent", small)),
@@ -79,15 +71,7 @@ def test_what_is_the_same_on_every_unit_has_one_word_in_table_and_headline():
 
 
 def test_a_margin_belongs_to_a_measure_whatever_its_cutoff():
-    measures = [
-        "nDCG@10",
-        "nDCG@3",
-        "original:ndcg@3",
-        "RR",
-        "AUROC",
-        "accuracy",
-        "share",
-    ]
+    measures = ["nDCG@10", "nDCG@3", "original:ndcg@3", "RR", "AUROC", "accuracy", "share"]
     assert [margin_of(name) for name in measures] == [0.01] * 4 + [0.05] * 3
     assert margin_of("words") == margin_of("P@1") == 0
 

@@ -13,9 +13,7 @@ def toy_card(contents, sources, **changes):
         "citation": "Nobody (2024).",
         "loader": "beir",
         "sources": sources,
-        "files": {
-            name: hashlib.sha256(data).hexdigest() for name, data in contents.items()
-        },
+        "files": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},
         "splits": {"test": {"documents": 3, "queries": 2, "judgements": 3}},
         "default_split": "test",
     }

@@ -50,9 +50,7 @@ CONSTITUTION = {
 
 def section_key(section):
     """Sort key under which section 9 comes before 10, and 304A after 304."""
-    return tuple(
-        int(part) if part.isdigit() else part for part in re.split(r"(\d+)", section)
-    )
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", section))
 
 
 def place(row):
@@ -61,9 +59,7 @@ def place(row):
         match = re.match(r"(\d+),(\d+[A-Z]*),", next(iter(row.values())) or "")
         return match.groups() if match else ("", "")
     number = str(row.get("section", row.get("Section", ""))).strip(" .")
-    return str(row.get("chapter", "")), number if re.fullmatch(
-        r"\d{1,3}[A-Z]{0,3}", number
-    ) else ""
+    return str(row.get("chapter", "")), number if re.fullmatch(r"\d{1,3}[A-Z]{0,3}", number) else ""
 
 
 def ordered(places):
@@ -84,11 +80,7 @@ def structure(mirror):
         prefix: ordered(
             map(
                 place,
-                json.loads(
-                    (mirror / "indian_acts" / f"{name}.json").read_text(
-                        encoding="utf-8"
-                    )
-                ),
+                json.loads((mirror / "indian_acts" / f"{name}.json").read_text(encoding="utf-8")),
             )
         )
         for prefix, name in ACTS.items()
@@ -110,7 +102,6 @@ def structure(mirror):
 if __name__ == "__main__":
     made = structure(Path(os.environ["CASEBOOK_DATA_MIRROR"]))
     lines = ",\n".join(
-        f"  {json.dumps(prefix)}: {json.dumps(chapters)}"
-        for prefix, chapters in made.items()
+        f"  {json.dumps(prefix)}: {json.dumps(chapters)}" for prefix, chapters in made.items()
     )
     STRUCTURE.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

@@ -16,14 +16,7 @@ EXAMPLE = CONCORDANCES / "embeddingshift_example.json"
 DIGITS = 6
 TRAIN = ("shift", "train", "insurance")
 RUN = ("shift", "run", "insurance", "--latest")
-EVALUATE = (
-    "shift",
-    "eval",
-    "insurance",
-    "--latest",
-    "--gate-profile",
-    "documented+cosine",
-)
+EVALUATE = ("shift", "eval", "insurance", "--latest", "--gate-profile", "documented+cosine")
 DELTAS = {
     "ndcg": "NdcgEvaluator.delta",
     "mrr": "MrrEvaluator.delta",
@@ -35,10 +28,7 @@ def execute(root, *words):
     """Run a command below a folder of its own; a gate that does not pass is a result."""
     command = [sys.executable, "-m", "casebook", *words]
     finished = subprocess.run(
-        command,
-        env=os.environ | {"CASEBOOK_ROOT": str(root)},
-        capture_output=True,
-        text=True,
+        command, env=os.environ | {"CASEBOOK_ROOT": str(root)}, capture_output=True, text=True
     )
     if finished.returncode not in (0, 2, 4):
         raise SystemExit(f"{' '.join(words)}: {finished.stderr}")
@@ -46,9 +36,7 @@ def execute(root, *words):
 
 def newest(root, name):
     """Read the newest file of a name that a command wrote."""
-    files = sorted(
-        Path(root).glob(f"results/**/{name}"), key=lambda file: file.stat().st_mtime_ns
-    )
+    files = sorted(Path(root).glob(f"results/**/{name}"), key=lambda file: file.stat().st_mtime_ns)
     return json.loads(files[-1].read_text(encoding="utf-8"))
 
 
@@ -93,13 +81,9 @@ def numbers_of_example():
     for name in ("CosineSimilarity", "Margin", "Ndcg", "Mrr"):
         for side in ("baseline", "shift"):
             numbers[f"{name}_{side}"] = own["Metrics"][f"{name}Evaluator.{side}"]
-            numbers[f"shared_{name}_{side}"] = shared["Metrics"][
-                f"{name}Evaluator.{side}"
-            ]
+            numbers[f"shared_{name}_{side}"] = shared["Metrics"][f"{name}Evaluator.{side}"]
     return {name: round(value, DIGITS) for name, value in sorted(numbers.items())}
 
 
 if __name__ == "__main__":
-    EXAMPLE.write_text(
-        json.dumps(numbers_of_example(), indent=1) + "\n", encoding="utf-8"
-    )
+    EXAMPLE.write_text(json.dumps(numbers_of_example(), indent=1) + "\n", encoding="utf-8")

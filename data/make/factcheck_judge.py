@@ -49,10 +49,7 @@ def claims_with_evidence(base):
             label = atom.label == "SUPPORTED"
             gold.append((atom.text, base.holding(atom), label))
             result = checker.check(atom.text)
-            rows = [
-                (base.rows[item.doc_id], item.start, item.end)
-                for item in result.evidence
-            ]
+            rows = [(base.rows[item.doc_id], item.start, item.end) for item in result.evidence]
             passages = [base.passage(*row) for row in rows]
             if passages:
                 found.append((atom.text, passages, label))
@@ -77,10 +74,7 @@ class Rewording:
 
     def __init__(self, texts, rng):
         plain = {
-            word.text.lower()
-            for text in texts
-            for word in words.words(text)
-            if word.kind == "word"
+            word.text.lower() for text in texts for word in words.words(text) if word.kind == "word"
         }
         self.vocabulary = sorted(plain)
         self.rng = rng
@@ -108,9 +102,7 @@ def false_edits(text, beside, names, vocabulary, rng):
     listed = words.words(text)
     numbers = [word.text for word in listed if word.text.replace(",", "").isdigit()]
     own = [word.text for word in listed if word.kind == "name"]
-    plain = [
-        word.text for word in listed if word.kind == "word" and word.text.islower()
-    ]
+    plain = [word.text for word in listed if word.kind == "word" and word.text.islower()]
     if numbers:
         number = rng.choice(numbers)
         value = int(number.replace(",", ""))
@@ -120,25 +112,17 @@ def false_edits(text, beside, names, vocabulary, rng):
     if own:
         found["name"] = text.replace(rng.choice(own), rng.choice(names), 1)
     others = [
-        word.text
-        for word in words.words(beside)
-        if word.kind == "name" and word.text not in own
+        word.text for word in words.words(beside) if word.kind == "name" and word.text not in own
     ]
     if own and others:
         found["borrowed"] = text.replace(rng.choice(own), rng.choice(others), 1)
     if plain:
-        found["word"] = re.sub(
-            rf"\b{rng.choice(plain)}\b", rng.choice(vocabulary), text, count=1
-        )
+        found["word"] = re.sub(rf"\b{rng.choice(plain)}\b", rng.choice(vocabulary), text, count=1)
     if len(set(plain)) > 3:
         first, second = rng.sample(sorted(set(plain)), 2)
         swap = {first: second, second: first}
-        found["exchanged"] = re.sub(
-            rf"\b(?:{first}|{second})\b", lambda m: swap[m.group()], text
-        )
-    auxiliary = re.search(
-        r"\b(is|are|was|were|may|must|can|will|would|has|have)\b(?! not)", text
-    )
+        found["exchanged"] = re.sub(rf"\b(?:{first}|{second})\b", lambda m: swap[m.group()], text)
+    auxiliary = re.search(r"\b(is|are|was|were|may|must|can|will|would|has|have)\b(?! not)", text)
     if " not " in text:
         found["negation"] = text.replace(" not ", " ", 1)
     elif auxiliary:
@@ -154,28 +138,19 @@ def edits(texts, rng):
     """True and false claims made of sentences, each with the sentence and one or two beside it."""
     reworded = Rewording(texts, rng)
     names = sorted(
-        {
-            word.text
-            for text in texts
-            for word in words.words(text)
-            if word.kind == "name"
-        }
+        {word.text for text in texts for word in words.words(text) if word.kind == "name"}
     )
     places = []
     for text in texts:
         parts = sentence_texts(text)
-        places += [
-            (parts, n) for n, part in enumerate(parts) if 6 <= len(part.split()) <= 40
-        ]
+        places += [(parts, n) for n, part in enumerate(parts) if 6 <= len(part.split()) <= 40]
     rows = []
     for parts, n in rng.sample(places, min(SENTENCES, len(places))):
         text = parts[n]
         evidence = passages_of(parts[max(n - rng.randint(0, 1), 0) : n + 2])
         beside = parts[n - 1] if n else parts[-1]
         if n + 1 < len(parts) and rng.random() < JOINED:
-            text = (
-                f"{text.rstrip('.')} and {parts[n + 1][:1].lower()}{parts[n + 1][1:]}"
-            )
+            text = f"{text.rstrip('.')} and {parts[n + 1][:1].lower()}{parts[n + 1][1:]}"
         true = rng.choice([text, re.sub(r",[^,]*$", ".", text)])
         rows.append((reworded(true), evidence, True))
         found = false_edits(text, beside, names, reworded.vocabulary, rng)
@@ -191,9 +166,7 @@ def edits(texts, rng):
 def learnt_weights(X, y, sample_weight):
     mean = X.mean(axis=0)
     scale = np.maximum(X.std(axis=0), 1e-9)
-    model = logistic_regression(0.3).fit(
-        (X - mean) / scale, y, sample_weight=sample_weight
-    )
+    model = logistic_regression(0.3).fit((X - mean) / scale, y, sample_weight=sample_weight)
     slopes = model.coef_[0] / scale
     weights = dict(zip(stance.FEATURES, slopes.tolist(), strict=True))
     return weights | {"intercept": float(model.intercept_[0] - slopes @ mean)}
@@ -221,9 +194,7 @@ def learnt():
 
 def main():
     weights, counts = learnt()
-    text = HEAD + yaml.safe_dump(
-        {"learnt from": counts, "weights": weights}, sort_keys=False
-    )
+    text = HEAD + yaml.safe_dump({"learnt from": counts, "weights": weights}, sort_keys=False)
     print(text)
     if "--write" in sys.argv:
         FILE.write_text(text, encoding="utf-8")

@@ -23,9 +23,7 @@ SPECIAL = ["is_deprecated", "is_exception", "is_generic", "is_unknown"]
 
 def licence_notices(package):
     """ScanCode's licence notices and the licences that they name, out of the package."""
-    licences = _package_files(package, "licenses", ".LICENSE").set_index(
-        "key", drop=False
-    )
+    licences = _package_files(package, "licenses", ".LICENSE").set_index("key", drop=False)
     is_plain = licences[SPECIAL].isna().all(axis=1)
     is_english = licences["language"].fillna("en") == "en"
     is_text = _n_words(licences) >= 20  # below it there is a pointer, no text
@@ -35,9 +33,7 @@ def licence_notices(package):
     is_known = rules["license_expression"].isin(licences.index)
     notices = rules[is_notice & is_known & _n_words(rules).between(12, 120)]
     queries = notices.groupby("license_expression").head(3)
-    queries = queries.sort_values(
-        "license_expression", kind="stable", ignore_index=True
-    )
+    queries = queries.sort_values("license_expression", kind="stable", ignore_index=True)
     queries = queries[["file", "text", "license_expression"]]
     queries.columns = ["query_id", "text", "licence"]
     documents = licences[["key", "name", "text", "category"]].reset_index(drop=True)
@@ -45,9 +41,7 @@ def licence_notices(package):
     groups = queries.set_index("query_id")["licence"].to_dict()
     qrels = {query: {licence: 1} for query, licence in groups.items()}
     about = {"groups": groups, "cluster": "licences"}
-    return RetrievalDataset(
-        "licence_notices", "test", documents, queries, qrels, **about
-    )
+    return RetrievalDataset("licence_notices", "test", documents, queries, qrels, **about)
 
 
 def _n_words(frame):
@@ -59,13 +53,9 @@ def _package_files(package, folder, suffix):
     rows = []
     with zipfile.ZipFile(package) as archive:
         for path in sorted(archive.namelist()):
-            if path.startswith(f"licensedcode/data/{folder}/") and path.endswith(
-                suffix
-            ):
+            if path.startswith(f"licensedcode/data/{folder}/") and path.endswith(suffix):
                 content = archive.read(path).decode("utf-8")
-                _, head, text = re.split(
-                    r"^---[ \t]*\r?$", content, maxsplit=2, flags=re.MULTILINE
-                )
+                _, head, text = re.split(r"^---[ \t]*\r?$", content, maxsplit=2, flags=re.MULTILINE)
                 fields = re.findall(r"^(\w+): +(.+?)\s*$", head, flags=re.MULTILINE)
                 row = {name: value.strip("'\"") for name, value in fields}
                 rows.append(row | {"file": Path(path).stem, "text": text.strip()})
@@ -80,11 +70,7 @@ def write(data, folder):
     lines = {"orient": "records", "lines": True, "force_ascii": False}
     documents.to_json(folder / "corpus.jsonl", **lines)
     queries.to_json(folder / "queries.jsonl", **lines)
-    rows = [
-        (query, licence, 1)
-        for query, grades in data.qrels.items()
-        for licence in grades
-    ]
+    rows = [(query, licence, 1) for query, grades in data.qrels.items() for licence in grades]
     qrels = pd.DataFrame(rows, columns=["query-id", "corpus-id", "score"])
     qrels.to_csv(folder / "qrels" / "test.tsv", sep="\t", index=False)
 

@@ -20,15 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-WEIGHTS = {
-    "section": 8,
-    "evidence": 4,
-    "party": 2,
-    "amount": 1,
-    "court": 0,
-    "month": 0,
-    "clerk": 0,
-}
+WEIGHTS = {"section": 8, "evidence": 4, "party": 2, "amount": 1, "court": 0, "month": 0, "clerk": 0}
 GRADES = (0.6, 0.8, 0.99)  # share of the total weight from which a grade is earned
 PER_SECTION = 50  # documents that share a section, so that hits do not grow with size
 _PHRASES = {
@@ -80,13 +72,9 @@ def plant(n_documents=2000, n_queries=100, seed=0, weights=None):
     matters = np.flatnonzero(list(truth.weights.values()))
     asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
     texts = render(asked, truth.queries[:, matters])
-    queries = pd.DataFrame(
-        {"query_id": _ids("q", 0, n_queries, n_queries), "text": texts}
-    )
+    queries = pd.DataFrame({"query_id": _ids("q", 0, n_queries, n_queries), "text": texts})
     ids = documents["doc_id"].to_numpy()
-    qrels = {
-        name: _grades(truth, row, ids) for row, name in enumerate(queries["query_id"])
-    }
+    qrels = {name: _grades(truth, row, ids) for row, name in enumerate(queries["query_id"])}
     return documents, queries, qrels, truth
 
 
@@ -171,27 +159,17 @@ def main():
         metadata = {name: row[name] for name in WEIGHTS}
         lines.append(
             json.dumps(
-                {
-                    "_id": row["doc_id"],
-                    "title": "",
-                    "text": row["text"],
-                    "metadata": metadata,
-                }
+                {"_id": row["doc_id"], "title": "", "text": row["text"], "metadata": metadata}
             )
             + "\n"
         )
-    (folder / "corpus.jsonl.gz").write_bytes(
-        gzip.compress("".join(lines).encode(), mtime=0)
-    )
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
     rows = [
-        json.dumps({"_id": row.query_id, "text": row.text}) + "\n"
-        for row in queries.itertuples()
+        json.dumps({"_id": row.query_id, "text": row.text}) + "\n" for row in queries.itertuples()
     ]
     (folder / "queries.jsonl").write_text("".join(rows), encoding="utf-8")
     rows = [
-        f"{query}\t{doc}\t{grade}\n"
-        for query, row in qrels.items()
-        for doc, grade in row.items()
+        f"{query}\t{doc}\t{grade}\n" for query, row in qrels.items() for doc, grade in row.items()
     ]
     text = "query-id\tcorpus-id\tscore\n" + "".join(rows)
     (folder / "qrels" / "all.tsv").write_text(text, encoding="utf-8")

@@ -17,12 +17,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.readers import read_yaml
-from casebook.sensitivity.cases import (
-    ANNOTATION_COLUMNS,
-    PLANTED,
-    CaseCollection,
-    near_planted,
-)
+from casebook.sensitivity.cases import ANNOTATION_COLUMNS, PLANTED, CaseCollection, near_planted
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.edits import ALL_WORDS
 from casebook.sensitivity.facts import from_dict
@@ -30,9 +25,7 @@ from casebook.sensitivity.facts import from_dict
 _PLANTED = read_yaml(paths.DATA / "make" / "planted_cases.yml")
 AREA_WEIGHTS = _PLANTED["weights"]
 PLANTED_VALUES = _PLANTED["values"]
-SENTENCES_PER_WEIGHT = (
-    3  # sentences about a fact for each unit of its weight, above the first
-)
+SENTENCES_PER_WEIGHT = 3  # sentences about a fact for each unit of its weight, above the first
 
 
 def plant_cases(cases=6, values=4, per_line=12, seed=0):
@@ -94,9 +87,7 @@ def _text(row, rng):
 
 
 def _sheet(name, facts):
-    ages = [
-        {"value": facts["Numerical"], "descriptor": _PLANTED["subjects"][facts["area"]]}
-    ]
+    ages = [{"value": facts["Numerical"], "descriptor": _PLANTED["subjects"][facts["area"]]}]
     record = {
         "case_id": name,
         "parties": {"petitioner_type": facts["PartyType"]},
@@ -117,9 +108,7 @@ def write_planted(name, **sizes):
         told = annotations.loc[sheet.case_id]
         decides = told["dispositive"].astype(bool)
         record = {"case_id": sheet.case_id}
-        record["fact_sheet"] = sheet.model_dump(
-            exclude={"case_id"}, exclude_defaults=True
-        )
+        record["fact_sheet"] = sheet.model_dump(exclude={"case_id"}, exclude_defaults=True)
         record["dispositive_facts"] = told.index[decides].tolist()
         record["non_dispositive_facts"] = told.index[~decides].tolist()
         record["expert_importance_ranking"] = told["importance"].to_dict()

@@ -29,10 +29,7 @@ PATTERNS = {
 }
 """Items by their numbers of RAG, BASE and Tie votes."""
 
-ABSTENTIONS = {
-    **{6: (0, 4, 0), 8: (0, 4, 0), 11: (1, 3, 0), 15: (1, 3, 0)},
-    30: (0, 3, 1),
-}
+ABSTENTIONS = {**{6: (0, 4, 0), 8: (0, 4, 0), 11: (1, 3, 0), 15: (1, 3, 0)}, 30: (0, 3, 1)}
 """Questions that RAG did not answer; together 2 RAG, 17 BASE and 1 Tie votes."""
 
 EQUAL_LABELS = 32

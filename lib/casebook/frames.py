@@ -45,9 +45,7 @@ PLANNED = "planned"
 OTHER = "other"
 
 
-def estimates(
-    scores, clusters=None, control=None, *, level=0.95, n_resamples=10_000, seed=0
-):
+def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10_000, seed=0):
     """Mean of every system with its interval.
 
     Parameters
@@ -108,17 +106,10 @@ def coefficients(intervals, groups=None, control=np.nan):
     """Intervals of any statistic by system as a frame like that of `estimates`."""
     rows = []
     for name, interval in intervals.items():
-        row = {
-            "system": name,
-            **interval.row(),
-            "control": control,
-            "reason": interval.reason,
-        }
+        row = {"system": name, **interval.row(), "control": control, "reason": interval.reason}
         row["groups"] = interval.n if groups is None else groups
         rows.append(row)
-    table = pd.DataFrame(rows, columns=ESTIMATE_COLUMNS).astype(
-        dict.fromkeys(STATISTICS, float)
-    )
+    table = pd.DataFrame(rows, columns=ESTIMATE_COLUMNS).astype(dict.fromkeys(STATISTICS, float))
     return table.assign(reason=_reasons(rows))
 
 
@@ -153,9 +144,7 @@ def area_contrasts(positive, scores, pairs, clusters=None, units=None, *, level=
     values = areas(positive, scores).set_index("system")["value"]
     table["level"] = table["system"].map(values)
     table["baseline"] = table["against"].map(values)
-    return table[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]].astype(
-        {"reason": object}
-    )
+    return table[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]].astype({"reason": object})
 
 
 def count_groups(clusters, n):
@@ -321,9 +310,7 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
         row = [system, system, difference, low, high]
         rows.append([*row, first.mean(), other.mean(), verdict, reason])
     columns = ["system", "against", "difference", "low", "high"]
-    table = pd.DataFrame(
-        rows, columns=[*columns, "level", "baseline", "verdict", "reason"]
-    )
+    table = pd.DataFrame(rows, columns=[*columns, "level", "baseline", "verdict", "reason"])
     return table.assign(n=n, groups=count_groups(clusters, n))
 
 
@@ -331,9 +318,7 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
 Comparison = namedtuple("Comparison", "systems pairs level")
 
 
-def compare_systems(
-    scores, *, clusters=None, margin=0.0, level=0.95, n_resamples=10_000, seed=0
-):
+def compare_systems(scores, *, clusters=None, margin=0.0, level=0.95, n_resamples=10_000, seed=0):
     """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
 
     Parameters
@@ -377,9 +362,7 @@ def compare_systems(
     counts = count_units(table, pairs).set_axis(["wins", "ties", "losses"], axis=1)
     sizes = pair_sizes(table, pairs, 1 - level, clusters)
     systems = estimates(table, clusters, **options).drop(columns="control")
-    systems = systems.sort_values(
-        "value", ascending=False, kind="stable", ignore_index=True
-    )
+    systems = systems.sort_values("value", ascending=False, kind="stable", ignore_index=True)
     systems["tie_class"] = tie_classes_of(systems["system"], tested, 1 - level)
     return Comparison(systems, pd.concat([tested, counts, sizes], axis=1), level)
 
@@ -401,9 +384,7 @@ def pair_sizes(scores, pairs, alpha, clusters):
         if len(set(differences)) > 1:
             row["dz"] = differences.mean() / differences.std()
             if clusters is None:
-                row["mde"] = minimal_detectable_effect(
-                    differences.std(), len(scores), alpha=alpha
-                )
+                row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dz", "mde"], dtype=float)
 
@@ -431,9 +412,7 @@ def tie_classes(differ):
 
 def gate_of_row(row, margin):
     """Verdict of a gate on a contrast: not worse by more than a margin."""
-    low, high = (
-        None if math.isnan(bound) else bound for bound in (row["low"], row["high"])
-    )
+    low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
     if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
         low = high = row["difference"]  # every unit changes by the same amount
     return gate_verdict(low, high, -margin, inclusive=True)

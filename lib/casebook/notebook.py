@@ -13,39 +13,15 @@ from casebook.runs.headlines import Headline
 from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import RunOutputs, number
 from casebook.scores import Choice
-from casebook.sentences import (
-    PLACES,
-    caption,
-    finding,
-    kind,
-    labels,
-    plain,
-    reserves,
-    units,
-)
+from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, reason_text, with_interval
 from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, NEUTRAL, OPPOSITE
 
 # What rows are of stands in the caption, so readers need no columns of it.
 ABOUT = [
     *("measure", "quantity", "dataset", "title", "part", "unit", "cluster", "margin"),
-    *(
-        "family",
-        "comparisons",
-        "of",
-        "of_name",
-        "of_phrase",
-        "system_unit",
-        "against_unit",
-    ),
-    *(
-        "system",
-        "system_name",
-        "system_phrase",
-        "against",
-        "against_name",
-        "against_phrase",
-    ),
+    *("family", "comparisons", "of", "of_name", "of_phrase", "system_unit", "against_unit"),
+    *("system", "system_name", "system_phrase", "against", "against_name", "against_phrase"),
     *(
         "role",
         "note",
@@ -121,9 +97,7 @@ class Chapter:
         self._answers[asked] = headline
         self.outputs.headlines(*self._answers.values())
         texts = reserves(row.drop(["role", "reason"], errors="ignore"))
-        new = [
-            text for text in texts if self._reserves.setdefault(text, asked) == asked
-        ]
+        new = [text for text in texts if self._reserves.setdefault(text, asked) == asked]
         display(Markdown(" ".join([headline.markdown, *new])))
 
     def draw(self, figure, frame, title=None, timed=False, name=None):
@@ -159,11 +133,7 @@ class Chapter:
         if "system_name" in frame:
             said = caption(frame)
             if said == self._said:
-                said = (
-                    ""
-                    if text
-                    else f"Numbers of the figure above: {name or named(frame)}"
-                )
+                said = "" if text else f"Numbers of the figure above: {name or named(frame)}"
             text = ": ".join(filter(None, [text, said]))
             frame = readable(frame)
         display(Table(frame, text))
@@ -175,9 +145,7 @@ class Chapter:
         """
         for frame in frames:
             frame = frame[frame["n"] > 0]
-            for (dataset, measure), part in frame.groupby(
-                ["dataset", "measure"], sort=False
-            ):
+            for (dataset, measure), part in frame.groupby(["dataset", "measure"], sort=False):
                 if kind(part) == "contrasts":
                     self._keep_contrasts(dataset, measure, part)
                     continue
@@ -201,15 +169,7 @@ class Chapter:
         of_dataset[measure] = rows.drop_duplicates(pair, keep="last", ignore_index=True)
 
     def leaderboard(
-        self,
-        levels,
-        pairs,
-        baseline,
-        *,
-        controls=(),
-        groups=None,
-        milliseconds=None,
-        timing=None,
+        self, levels, pairs, baseline, *, controls=(), groups=None, milliseconds=None, timing=None
     ):
         """Keep what the page needs on which a reader compares any two systems.
 
@@ -294,9 +254,7 @@ class Chapter:
 def this_cell():
     """What is executed now: the id that JupyterLab sends, else the number of the execution."""
     parent = getattr(get_ipython(), "get_parent", dict)()
-    return parent.get("metadata", {}).get(
-        "cellId", getattr(get_ipython(), "execution_count", 0)
-    )
+    return parent.get("metadata", {}).get("cellId", getattr(get_ipython(), "execution_count", 0))
 
 
 def named(frame):
@@ -331,9 +289,7 @@ def readable(frame):
         table = table.drop(columns="n")
     if "null" in frame:
         null = frame["null"].iloc[0]
-        table["verdict"] = [
-            PLACES[verdict].format(null=null) for verdict in table["verdict"]
-        ]
+        table["verdict"] = [PLACES[verdict].format(null=null) for verdict in table["verdict"]]
     if "low" in table:
         effect = "difference" if "difference" in table else "value"
         table = with_interval(table, effect, "low", "high")
@@ -362,17 +318,13 @@ def forest(frame):
     ['points']
     """
     frame = frame[frame["n"] > 0]
-    rows = frame.drop(columns="n").assign(
-        part=frame["part"].replace("", "all")
-    )  # n is below
+    rows = frame.drop(columns="n").assign(part=frame["part"].replace("", "all"))  # n is below
     rows["row"] = labels(frame)
     if len(set(frame["part"])) > 1 and len(set(labels(frame.drop(columns="part")))) > 1:
         rows["row"] = labels(frame.drop(columns="part"))
         rows["series"] = rows["part"]
     measures = frame["measure"].unique()
-    label = (
-        " and ".join(measures) if len(measures) <= 3 else f"{len(measures)} measures"
-    )
+    label = " and ".join(measures) if len(measures) <= 3 else f"{len(measures)} measures"
     quantity = frame["quantity"].iloc[0]
     label += f", {quantity}" if quantity else ""
     if "tie_class" in rows:

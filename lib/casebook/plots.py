@@ -15,18 +15,7 @@ from matplotlib import rc_params_from_file
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
 from casebook import verdicts
-from casebook.figures import (
-    BETTER,
-    CONTROL,
-    GRID,
-    INK,
-    OURS,
-    PINK,
-    UNDECIDED,
-    VIOLET,
-    WORSE,
-    hover,
-)
+from casebook.figures import BETTER, CONTROL, GRID, INK, OURS, PINK, UNDECIDED, VIOLET, WORSE, hover
 from casebook.tables import decimal, interval_text, reason_text
 
 WIDTH = 4.9  # inches: letters of 11 points are 10 pixels high on a phone of 360 pixels
@@ -41,19 +30,13 @@ _OF_VERDICT = {
 _SERIES = ((OURS, "o"), (PINK, "s"), (INK, "^"), (VIOLET, "v"))
 
 # Shades that letters are legible on, over light and over dark; zero has no colour.
-SHADES = LinearSegmentedColormap.from_list(
-    "level", [to_rgba(OURS, 0), to_rgba(OURS, 0.45)]
-)
+SHADES = LinearSegmentedColormap.from_list("level", [to_rgba(OURS, 0), to_rgba(OURS, 0.45)])
 
 
 def use_style():
     """Set the one look of all figures."""
-    style = rc_params_from_file(
-        Path(__file__).with_suffix(".mplstyle"), use_default_template=False
-    )
-    sns.set_theme(
-        style="whitegrid", palette=[colour for colour, _ in _SERIES], rc=style
-    )
+    style = rc_params_from_file(Path(__file__).with_suffix(".mplstyle"), use_default_template=False)
+    sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES], rc=style)
 
 
 # Names in lines of so many letters; a word, or the number of units, is on one line.
@@ -125,18 +108,14 @@ def values(frame, xlabel, reference=None):
     # Series lie side by side within a line.
     ends = np.linspace(-0.4, 0.4, 2 * len(by_series) + 1)
     offsets = ends[1::2]
-    for (name, part), offset, style in zip(
-        by_series, offsets, cycle(_SERIES), strict=False
-    ):
+    for (name, part), offset, style in zip(by_series, offsets, cycle(_SERIES), strict=False):
         colour, marker = style
         drawn = {"color": colour, "clip_on": False}
         if "colour" in part:
             drawn["color"] = part["colour"]
         place = lines[part.index] + offset
         axes.hlines(place, part["low"], part["high"], lw=3, **drawn)
-        axes.scatter(
-            part["value"], place, marker=marker, s=34, zorder=3, label=name, **drawn
-        )
+        axes.scatter(part["value"], place, marker=marker, s=34, zorder=3, label=name, **drawn)
         ends = part[["value", "low", "high"]]
         left = ends.min(axis=1)
         right = ends.max(axis=1)
@@ -186,16 +165,10 @@ def lines(frame, x, ylabel, xlabel=None):
     for axes, (title, part) in zip(grid.flat, panels, strict=True):
         axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
         by_series = part.groupby("series", sort=False)
-        for (name, line), (colour, marker) in zip(
-            by_series, cycle(_SERIES), strict=False
-        ):
+        for (name, line), (colour, marker) in zip(by_series, cycle(_SERIES), strict=False):
             label = str(name) or None
-            axes.plot(
-                line[x], line["value"], color=colour, marker=marker, ms=4, label=label
-            )
-            axes.fill_between(
-                line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0
-            )
+            axes.plot(line[x], line["value"], color=colour, marker=marker, ms=4, label=label)
+            axes.fill_between(line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
             names = line[x].map(f"{xlabel} {{:.3g}}".format)
             texts = _texts(names, line)
             hover(axes, texts, line[x], line["value"], addresses=line["address"])

@@ -75,13 +75,9 @@ def _contrast_sentence(row):
         text += f"{_level(row, row['level'])} against {_level(row, row['baseline'])}, "
     quantity = f" {row['quantity']}" if row["quantity"] else ""
     bounds = bounds_text(row["low"], row["high"], "+z.3f")
-    text += (
-        f"a difference of {row['difference']:+z.3f}{quantity} {bounds} on {units(row)}"
-    )
+    text += f"a difference of {row['difference']:+z.3f}{quantity} {bounds} on {units(row)}"
     if pd.notna(row.get("better")):
-        text += "; {better:.0f} better, {equal:.0f} equal, {worse:.0f} worse".format(
-            **row
-        )
+        text += "; {better:.0f} better, {equal:.0f} equal, {worse:.0f} worse".format(**row)
     return text
 
 
@@ -89,9 +85,7 @@ def _estimate_sentence(row):
     name = f"{row['measure']} of {row['system_phrase']}"
     if pd.isna(row["value"]) or row.get("verdict") == NOT_MEASURED:
         return f"{name} cannot be measured here, {_because(row)}"
-    text = (
-        f"{name} is {_level(row, row['value'])} {bounds_text(row['low'], row['high'])}"
-    )
+    text = f"{name} is {_level(row, row['value'])} {bounds_text(row['low'], row['high'])}"
     if "null" in row:
         text += f", {PLACES[row['verdict']].format(**row)},"
     text += f" on {units(row)}"
@@ -121,9 +115,7 @@ def reserves(row):
     verdict = row.get("verdict")
     nearest = min(abs(row["low"]), abs(row["high"]))
     if verdict in (BETTER, WORSE) and nearest < row["margin"]:
-        sentences.append(
-            f"The difference may be below {row['margin']:g}, which would not matter."
-        )
+        sentences.append(f"The difference may be below {row['margin']:g}, which would not matter.")
     if verdict == EQUIVALENT:
         sentences.append(f"Differences below {row['margin']:g} do not matter.")
     if row.get("note"):
@@ -199,9 +191,7 @@ def _counts(rows, words):
     null = rows["null"].iloc[0] if "null" in rows else 0.0
     counts = rows["verdict"].value_counts()
     named = counts.reindex(words).dropna().astype(int)
-    return enumerated(
-        [f"{n} {words[verdict].format(null=null)}" for verdict, n in named.items()]
-    )
+    return enumerated([f"{n} {words[verdict].format(null=null)}" for verdict, n in named.items()])
 
 
 def _units_finding(rows):
@@ -277,11 +267,7 @@ def _about(rows):
     first = rows.iloc[0]
     measures = rows["measure"].unique()
     text = "difference in " if "difference" in rows else ""
-    text += (
-        " and ".join(measures)
-        if len(measures) <= MOST_COUNTS
-        else f"{len(measures)} measures"
-    )
+    text += " and ".join(measures) if len(measures) <= MOST_COUNTS else f"{len(measures)} measures"
     if "low" in rows:
         text += "; 95 % intervals"
     if "reason" in rows and (rows["reason"] == INTERVAL_BY_UNIT).any():

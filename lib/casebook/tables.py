@@ -44,46 +44,30 @@ class Table:
         columns = {name: _cells(column) for name, column in self.frame.items()}
         equal = {}
         for name, cells in list(columns.items())[1:]:
-            text = (
-                html.unescape(_MARKS.sub("", cells[0])) if len(set(cells)) == 1 else ""
-            )
+            text = html.unescape(_MARKS.sub("", cells[0])) if len(set(cells)) == 1 else ""
             if 0 < len(text) <= 60:
                 equal[name] = text
         # Of one row, and of rows that differ in their names only, all is shown.
         if len(self.frame) < 2 or len(equal) == len(columns) - 1:
             equal = {}
-        texts = [
-            f"{_title(name)}: {text}" for name, text in equal.items() if text != "–"
-        ]
-        caption = (
-            f"{self.caption} (in all rows {'; '.join(texts)})"
-            if texts
-            else self.caption
-        )
+        texts = [f"{_title(name)}: {text}" for name, text in equal.items() if text != "–"]
+        caption = f"{self.caption} (in all rows {'; '.join(texts)})" if texts else self.caption
         return to_html(self.frame.drop(columns=list(equal)), caption)
 
     def __repr__(self):
-        return (
-            f"<Table: {self.caption} ({len(self.frame)} rows)>"
-            if len(self.frame)
-            else ""
-        )
+        return f"<Table: {self.caption} ({len(self.frame)} rows)>" if len(self.frame) else ""
 
 
 def to_html(frame, caption):
     """A frame as an HTML table that needs no network; an empty one is nothing."""
     if frame.empty:
         return ""
-    head = "".join(
-        f'<th scope="col">{html.escape(_title(name))}</th>' for name in frame
-    )
+    head = "".join(f'<th scope="col">{html.escape(_title(name))}</th>' for name in frame)
     columns = [_cells(column) for _, column in frame.items()]
     rows = map("".join, zip(*columns, strict=True))
     body = "\n".join([f"<tr>{row}</tr>" for row in rows])
     size = " tall" if len(frame) > TALL else ""
-    more = (
-        f' data-shown="{COLUMNS_SHOWN}"' if len(frame.columns) > COLUMNS_SHOWN else ""
-    )
+    more = f' data-shown="{COLUMNS_SHOWN}"' if len(frame.columns) > COLUMNS_SHOWN else ""
     caption = html.escape(caption)
     return (
         f'<div class="table-scroll{size}" role="region" tabindex="0" aria-label="{caption}">\n'

@@ -7,19 +7,11 @@ import pytest
 from refusals import not_refused
 from serving import chatting, completion, replying, response
 
-from casebook.assistant.answer import (
-    answer_questions,
-    read_question_list,
-    without_thinking,
-)
+from casebook.assistant.answer import answer_questions, read_question_list, without_thinking
 from casebook.assistant.log import read_log
 from casebook.errors import BatchFailed, InputError
 
-QUESTIONS = [
-    "What is whisked?",
-    "What bakes at 180 degrees?",
-    "What rests for an hour?",
-]
+QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
 ONE = QUESTIONS[1]
 TEXTS = [
     "Meringue Whisk four egg whites with sugar until they are stiff.",
@@ -47,9 +39,7 @@ def endpoint():
 
         def start(*replies):
             left = list(replies)
-            server = replying(
-                lambda prompt: [left.pop(0) if len(left) > 1 else left[0]]
-            )
+            server = replying(lambda prompt: [left.pop(0) if len(left) > 1 else left[0]])
             return stack.enter_context(server)
 
         yield start
@@ -58,18 +48,14 @@ def endpoint():
 def ask(kitchen, url, **settings):
     usual = {"corpus": f"{kitchen}/my recipes", "mode": "bm25_stemmed", "report": str}
     out = kitchen / "answers.jsonl"
-    return answer_questions(
-        kitchen / "questions.txt", out, "m", url=url, **(usual | settings)
-    )
+    return answer_questions(kitchen / "questions.txt", out, "m", url=url, **(usual | settings))
 
 
 def lines(kitchen):
     return (kitchen / "answers.jsonl").read_text(encoding="utf-8").splitlines()
 
 
-def test_each_question_is_asked_with_passages_and_without(
-    kitchen, endpoint, monkeypatch
-):
+def test_each_question_is_asked_with_passages_and_without(kitchen, endpoint, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     url, asked = endpoint(WELL)
     log = ask(kitchen, url, prices=(1.0, 2.0))
@@ -94,9 +80,7 @@ def test_the_same_call_asks_only_what_is_missing(kitchen, endpoint):
         asked.clear()
         assert len(ask(kitchen, url)) == 6 and len(asked) == 3
         assert [json.loads(line) | {"seconds": 0} for line in lines(kitchen)] == whole
-    with pytest.raises(
-        InputError, match=r"answers\.jsonl:1: was made with another model"
-    ):
+    with pytest.raises(InputError, match=r"answers\.jsonl:1: was made with another model"):
         ask(kitchen, url, k=1)
 
 
@@ -112,26 +96,18 @@ def test_files_of_others_stay_as_they_are(kitchen):
         assert path.read_text() == content
     corpus = kitchen / "my recipes" / "corpus.jsonl"
     with pytest.raises(InputError, match="write to another file"):
-        answer_questions(
-            kitchen / "questions.txt", corpus, "m", corpus.parent, url="http://x"
-        )
+        answer_questions(kitchen / "questions.txt", corpus, "m", corpus.parent, url="http://x")
 
 
 FAILURES = [
     (response(b"<html>"), "no chat completion", 6),
-    (
-        response({"error": "bad\nkey sk-secret"}, status="401 No"),
-        r"answers 401: .*key \*\*\*",
-        4,
-    ),
+    (response({"error": "bad\nkey sk-secret"}, status="401 No"), r"answers 401: .*key \*\*\*", 4),
     (response({"detail": "too warm"}, status="422 No"), "answers 422: .*too warm", 6),
     (response({"detail": "down"}, status="503 No"), "answers 503", 4),
 ]
 
 
-def test_what_fails_is_said_and_what_was_answered_is_kept(
-    kitchen, endpoint, monkeypatch
-):
+def test_what_fails_is_said_and_what_was_answered_is_kept(kitchen, endpoint, monkeypatch):
     """Where the server is down or refuses the key, the rest is not asked."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     for reply, cause, n_asked in FAILURES:
@@ -164,11 +140,7 @@ def test_requests_at_a_time_leave_the_same_log_in_the_same_order(kitchen):
 
 
 THOUGHTS = [
-    (
-        "<think>Whites?\nFour.</think>\n\nFour egg whites.",
-        "Four egg whites.",
-        "Whites?\nFour.",
-    ),
+    ("<think>Whites?\nFour.</think>\n\nFour egg whites.", "Four egg whites.", "Whites?\nFour."),
     ("Whites?</think>Four egg whites.", "Four egg whites.", "Whites?"),
     ("<think>Whites, or", "", "Whites, or"),
     ("Four egg whites.", "Four egg whites.", ""),
@@ -187,9 +159,7 @@ def test_what_a_model_thinks_is_kept_apart_from_its_answer(kitchen):
 def test_questions_come_with_what_a_log_may_hold(tmp_path):
     path = tmp_path / "q.jsonl"
     path.write_text('{"_id": "q1", "text": "May I?", "reference": "Yes."}')
-    assert read_question_list(path) == [
-        {"id": "q1", "question": "May I?", "reference": "Yes."}
-    ]
+    assert read_question_list(path) == [{"id": "q1", "question": "May I?", "reference": "Yes."}]
 
     def read(content):
         path.write_text(content)

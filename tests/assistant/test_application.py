@@ -12,11 +12,7 @@ from casebook.assistant.answer import ask_application, reply_columns
 from casebook.assistant.log import read_log
 from casebook.errors import BatchFailed, InputError
 
-QUESTIONS = [
-    "What is whisked?",
-    "What bakes at 180 degrees?",
-    "What rests for an hour?",
-]
+QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
 OBJECTS = """
 import os
 import sys
@@ -65,9 +61,7 @@ def kitchen(tmp_path, monkeypatch):
 
 
 def ask(app, out="answers.jsonl", **settings):
-    return ask_application(
-        "questions.txt", out, f"kitchen_app:{app}", report=str, **settings
-    )
+    return ask_application("questions.txt", out, f"kitchen_app:{app}", report=str, **settings)
 
 
 def test_a_reply_is_a_text_or_has_fields_of_a_log():
@@ -97,17 +91,12 @@ def test_the_log_is_read_by_chapter_and_gate_and_has_a_price(kitchen):
     assert log["system"].unique().tolist() == ["mine"]
     assert log["cost"][0] == pytest.approx((100 * 1.0 + 10 * 2.0) / 1e6)
     assert (log["seconds"] >= 0).all()
-    assert (
-        json.loads((kitchen / "answers.jsonl").read_text().splitlines()[0])["thinking"]
-        == "No."
-    )
+    assert json.loads((kitchen / "answers.jsonl").read_text().splitlines()[0])["thinking"] == "No."
     log = ask("fields", "b.jsonl")
     assert log["contexts"][0] == ["Whisk the whites."]
     assert len(read_log(["answers.jsonl", "b.jsonl"])) == 6
     counted = ask("Application", "c.jsonl")
-    assert (
-        counted["answer"].tolist() == ["1", "2", "3"] and counted["cost"].sum() == 0.75
-    )
+    assert counted["answer"].tolist() == ["1", "2", "3"] and counted["cost"].sum() == 0.75
 
 
 def test_what_an_object_of_python_does_wrong_is_a_reason(kitchen, monkeypatch):
@@ -131,18 +120,10 @@ def test_the_command_asks_an_application(kitchen, casebook):
     app = [*words, "--app", "kitchen_app:Application", "--system", "mine", "--json"]
     code, out, _ = casebook(*app, "--workers", "3")
     (system,) = json.loads(out)["systems"]
-    assert (code, system["system"], system["answers"], system["cost"]) == (
-        0,
-        "mine",
-        3,
-        0.75,
-    )
+    assert (code, system["system"], system["answers"], system["cost"]) == (0, "mine", 3, 0.75)
     for refused, message in [
         (words, "name what is asked: a --model, or your own --app"),
-        (
-            [*words, "--app", "kitchen_app:fields", "--k=2"],
-            "--k has no effect with --app",
-        ),
+        ([*words, "--app", "kitchen_app:fields", "--k=2"], "--k has no effect with --app"),
         ([*words, "--model", "m", "--system=a"], "--system has no effect with --model"),
     ]:
         code, _, err = casebook(*refused)

@@ -26,12 +26,8 @@ OURS = {
 
 def write(path, content):
     if path.suffix == ".jsonl":
-        content = "\n".join(
-            line if isinstance(line, str) else json.dumps(line) for line in content
-        )
-    path.write_text(
-        content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
-    )
+        content = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in content)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return path
 
 
@@ -43,45 +39,29 @@ def test_the_names_that_are_read_stand_on_the_methods_page():
 
 def test_scores_are_named_or_end_in_score(tmp_path):
     rows = [
-        OURS
-        | {"tone": 4, "a_score": 0.5, "judge": {"style": {"mark": "C"}}, "notes": "x"},
+        OURS | {"tone": 4, "a_score": 0.5, "judge": {"style": {"mark": "C"}}, "notes": "x"},
         OURS | {"id": "q2", "tone": None, "judge": {"style": {"mark": "I"}}},
     ]
     path = write(tmp_path / "a.jsonl", rows)
     scores = read_log(path)["scores"]
-    assert (
-        scores[0] == {"a_score": 0.5} and scores[1]["a_score"] != scores[1]["a_score"]
-    )
+    assert scores[0] == {"a_score": 0.5} and scores[1]["a_score"] != scores[1]["a_score"]
     named = ["tone", "judge.style.mark"]
     log = read_log(path, scores=named, values={"C": 1, "I": 0})
     assert log["scores"][0] == {"tone": 4, "judge.style.mark": 1}
     assert log["scores"][1]["judge.style.mark"] == 0
     refused = [
         ("ton", "a.jsonl: has no 'ton' for ton: did you mean 'tone'"),
-        (
-            "notes",
-            "a.jsonl:1: notes 'x' is no number: --values x= if it is missing, else x=NUMBER",
-        ),
-        (
-            "judge.style",
-            "a.jsonl:1: judge.style is {'mark': 'C'}: say which part of it",
-        ),
+        ("notes", "a.jsonl:1: notes 'x' is no number: --values x= if it is missing, else x=NUMBER"),
+        ("judge.style", "a.jsonl:1: judge.style is {'mark': 'C'}: say which part of it"),
     ]
     assert not_refused(lambda score: read_log(path, scores=score), refused) == []
 
 
 def test_columns_say_which_is_which(tmp_path):
-    row = {
-        "Frage": "May I?",
-        "answer": "draft",
-        "outputs": [{"final": "Yes."}],
-        "vote": "1",
-    }
+    row = {"Frage": "May I?", "answer": "draft", "outputs": [{"final": "Yes."}], "vote": "1"}
     path = write(tmp_path / "a.jsonl", [row | {"reference": "You may."}])
     columns = {"question": "Frage", "answer": "outputs.0.final", "reference": "-"}
-    log = read_log(
-        path, columns=columns | {"human": "vote", "contexts": "reference"}, lists="one"
-    )
+    log = read_log(path, columns=columns | {"human": "vote", "contexts": "reference"}, lists="one")
     assert log.loc[0, ["question", "answer", "human"]].tolist() == ["May I?", "Yes.", 1]
     # Some tools call a reference what the answer was given.
     assert log["contexts"][0] == ["You may."] and log["reference"][0] is None
@@ -90,23 +70,14 @@ def test_columns_say_which_is_which(tmp_path):
 def test_all_references_are_kept_and_the_first_is_shown(tmp_path):
     texts = ["Yes.", "You may."]
     for references in (texts, json.dumps(texts)):
-        row = read_log(
-            write(tmp_path / "a.jsonl", [OURS | {"reference": references}])
-        ).iloc[0]
+        row = read_log(write(tmp_path / "a.jsonl", [OURS | {"reference": references}])).iloc[0]
         assert (row["reference"], row["references"]) == ("Yes.", texts)
-    row = read_log(
-        write(tmp_path / "a.jsonl", [OURS | {"reference": "[1] says so."}])
-    ).iloc[0]
+    row = read_log(write(tmp_path / "a.jsonl", [OURS | {"reference": "[1] says so."}])).iloc[0]
     assert row["references"] == ["[1] says so."]
 
 
 def test_a_failed_run_has_an_empty_answer(tmp_path):
-    failed = {
-        "question": "May I?",
-        "error": "Timeout\x1b[31m\nError()",
-        "id": "r2",
-        "system": "a",
-    }
+    failed = {"question": "May I?", "error": "Timeout\x1b[31m\nError()", "id": "r2", "system": "a"}
     log = read_log(write(tmp_path / "l.jsonl", [OURS, failed]))
     assert log["answer"].tolist() == ["Yes.", ""]
     assert log["no_answer"].isna().tolist() == [True, False]
@@ -114,10 +85,7 @@ def test_a_failed_run_has_an_empty_answer(tmp_path):
 
 
 def test_contexts_are_ids_of_a_collection_or_parts_of_objects(tmp_path):
-    write(
-        tmp_path / "corpus.jsonl",
-        [{"_id": "d1", "title": "", "text": "You may cancel."}],
-    )
+    write(tmp_path / "corpus.jsonl", [{"_id": "d1", "title": "", "text": "You may cancel."}])
     path = tmp_path / "a.jsonl"
     columns = {"contexts": "contexts.*.text"}
     for contexts, said in (
@@ -126,9 +94,7 @@ def test_contexts_are_ids_of_a_collection_or_parts_of_objects(tmp_path):
     ):
         row = read_log(write(path, [OURS | {"contexts": contexts}]), **said).iloc[0]
         assert row["contexts"] == ["You may cancel."]
-    with pytest.raises(
-        InputError, match=r"a\.jsonl:1: context 'd9' is no id of the collection"
-    ):
+    with pytest.raises(InputError, match=r"a\.jsonl:1: context 'd9' is no id of the collection"):
         read_log(write(path, [OURS | {"contexts": ["d9"]}]), tmp_path)
     log = read_log(write(path, [OURS | {"contexts": ["d1", "d2"]}]))
     with pytest.raises(InputError, match="contexts such as 'd1' are no texts"):
@@ -136,31 +102,16 @@ def test_contexts_are_ids_of_a_collection_or_parts_of_objects(tmp_path):
 
 
 ROWS = [
-    (
-        [{"question": "May I?"}],
-        "a.jsonl: has no answer .answer, response, actual_output.; it has",
-    ),
-    (
-        [OURS | {"answer": {"out": "x"}}],
-        "say which part of it, as in --columns answer=answer.PART",
-    ),
+    ([{"question": "May I?"}], "a.jsonl: has no answer .answer, response, actual_output.; it has"),
+    ([OURS | {"answer": {"out": "x"}}], "say which part of it, as in --columns answer=answer.PART"),
     ([OURS, OURS | {"id": None}], "a.jsonl:2: id .column 'id'. is empty"),
-    (
-        [OURS | {"system": "Gpt"}, OURS | {"system": "gpt"}],
-        "'gpt' is a name above but for case",
-    ),
-    (
-        [OURS | {"input": "May I?"}],
-        "question, input may each be the question: --columns question",
-    ),
+    ([OURS | {"system": "Gpt"}, OURS | {"system": "gpt"}], "'gpt' is a name above but for case"),
+    ([OURS | {"input": "May I?"}], "question, input may each be the question: --columns question"),
     (
         [OURS | {"contexts": [{"text": "x"}]}],
         "is no JSON list of texts: type --columns .contexts=cont",
     ),
-    (
-        [OURS | {"abstained": "maybe"}],
-        "a.jsonl:1: abstained: what do these words mean: 'maybe'",
-    ),
+    ([OURS | {"abstained": "maybe"}], "a.jsonl:1: abstained: what do these words mean: 'maybe'"),
     ([OURS, OURS], "a.jsonl:2: 'q1' has a second answer of a system: keep one"),
     (
         [OURS, OURS | {"question": "Other?", "system": "b"}],

@@ -39,12 +39,7 @@ def write_log(path, scores, systems=("good",)):
     for system in systems:
         for number, (question, context) in enumerate(FACTS):
             answer = context if system == "good" else "Ask somebody else."
-            row = {
-                "id": f"q{number}",
-                "question": question,
-                "answer": answer,
-                "system": system,
-            }
+            row = {"id": f"q{number}", "question": question, "answer": answer, "system": system}
             rows.append(row | {"contexts": [context]} | scores(system, number))
     path.write_text("\n".join(map(json.dumps, rows)))
     named = scores(systems[0], 0).keys() - {"human"}
@@ -52,13 +47,9 @@ def write_log(path, scores, systems=("good",)):
 
 
 def test_a_score_keeps_its_name_apart_from_a_measure_of_ours(tmp_path):
-    log = write_log(
-        tmp_path / "a.jsonl", lambda _, number: {"faithfulness": number / 10}
-    )
+    log = write_log(tmp_path / "a.jsonl", lambda _, number: {"faithfulness": number / 10})
     rows = score_answers(log)
-    assert (
-        rows["faithfulness"].tolist() == [1.0] * 8
-    )  # ours: every answer is its context
+    assert rows["faithfulness"].tolist() == [1.0] * 8  # ours: every answer is its context
     mean = levels(rows, [f"{SCORE}faithfulness"], **ABOUT).iloc[0]
     assert mean["measure"] == "score in the log: faithfulness"
     assert mean["value"] == pytest.approx(0.35) and mean["low"] < 0.35 < mean["high"]
@@ -86,20 +77,11 @@ def test_a_score_is_held_against_people(tmp_path):
         ratings = dict(enumerate(people))
         log = write_log(
             tmp_path / "a.jsonl",
-            lambda _, number, ratings=ratings: {
-                "human": ratings[number],
-                "mark": marks[number],
-            },
+            lambda _, number, ratings=ratings: {"human": ratings[number], "mark": marks[number]},
         )
-        agreement = people_agreement(
-            score_answers(log), ["faithfulness", f"{SCORE}mark"], **ABOUT
-        )
+        agreement = people_agreement(score_answers(log), ["faithfulness", f"{SCORE}mark"], **ABOUT)
         blind, row = agreement.to_dict("records")
-        assert (row["system"], row["null"], row["n"]) == (
-            f"{SCORE}mark of good",
-            0.5,
-            8,
-        )
+        assert (row["system"], row["null"], row["n"]) == (f"{SCORE}mark of good", 0.5, 8)
         assert row["value"] == pytest.approx(roc_auc_score(good, marks))
         assert blind["value"] == 0.5  # all answers are grounded
 

@@ -26,19 +26,7 @@ from casebook.errors import InputError
 from casebook.explain.defects import detection, explanation_copies, lower_scores
 from casebook.verdicts import NO_DIFFERENCE
 
-KINDS = (
-    "a",
-    "an",
-    "the",
-    "The",
-    "landlord's",
-    "May",
-    "may,",
-    "not",
-    "30",
-    "days.",
-    "(",
-)
+KINDS = ("a", "an", "the", "The", "landlord's", "May", "may,", "not", "30", "days.", "(")
 WORDS = st.lists(st.sampled_from(KINDS), max_size=8).map(" ".join)
 MATERIAL = """
 How long does the sponge bake?|Bake the sponge for 25 minutes at 180 degrees.|For 25 minutes.
@@ -140,12 +128,8 @@ def test_chinese_answers_are_read_by_character(tmp_path):
 
 
 def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path):
-    rows = score_answers(
-        read_log(log_of(tmp_path / "log.jsonl", good=copied, bad=wrong))
-    )
-    means = levels(rows, ["faithfulness", "mentions"], **ABOUT).set_index(
-        ["system", "measure"]
-    )
+    rows = score_answers(read_log(log_of(tmp_path / "log.jsonl", good=copied, bad=wrong)))
+    means = levels(rows, ["faithfulness", "mentions"], **ABOUT).set_index(["system", "measure"])
     good = means.loc[("good", GROUNDED)]
     assert good["value"] == 1 and good["control"] < 0.2
     assert means.loc[("bad", GROUNDED), "value"] == 0
@@ -159,18 +143,14 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path):
 
 def test_agreement_with_references_that_are_all_the_same(tmp_path):
     """Pairs that were not planned are a family of their own."""
-    material = [
-        (question, contexts, "The baker pays.") for question, contexts, _ in RECIPES
-    ]
+    material = [(question, contexts, "The baker pays.") for question, contexts, _ in RECIPES]
     said = {"good": lambda _, reference: reference, "also": lambda *_: "baker pays"}
     log = log_of(tmp_path / "log.jsonl", material, **said, other=lambda *_: "Nobody.")
     rows = score_answers(read_log(log))
     means = levels(rows, ["token F1"], **ABOUT)
     assert means[["value", "control"]].to_numpy().tolist() == [[1, 1], [1, 1], [0, 0]]
     planned = [("good", "also"), ("good", "other")]
-    found = pair_contrasts(rows, ["token F1"], planned, **ABOUT).set_index(
-        ["system", "against"]
-    )
+    found = pair_contrasts(rows, ["token F1"], planned, **ABOUT).set_index(["system", "against"])
     same = found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]]
     assert same.tolist() == [1, 1, NO_DIFFERENCE]
     assert found["family"].nunique() == 2 and found["comparisons"].tolist() == [2, 2, 1]
@@ -229,10 +209,7 @@ def test_published_answers(mirror, monkeypatch):
     rows = score_answers(log)
     assert rows.loc[rows["system"] == "Qwen3, RAG", "abstained"].sum() == 6
     pair = ("Qwen3, RAG", "Qwen3, no RAG")
-    assert (
-        pair_contrasts(rows, ["token F1"], [pair], **ABOUT).iloc[0]["verdict"]
-        == "better"
-    )
+    assert pair_contrasts(rows, ["token F1"], [pair], **ABOUT).iloc[0]["verdict"] == "better"
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR")
     assert shipped_log("pdpabench")[1] == "smoke"
     with pytest.raises(InputError, match="unknown dataset 'x'"):
@@ -255,18 +232,14 @@ def test_a_gate_passes_fails_and_doubts(tmp_path):
     found = gate_logs(failed_log(tmp_path / "new.jsonl", 6), old, ["token F1"])
     assert found["verdict"] == "fail"  # nothing passes by answering less
     assert found["rows"]["measure"].tolist() == ["answered", "token F1"]
-    assert found["notes"] == [
-        "new: not answered: 6 (6 × endpoint:m: no answer within 60 s)"
-    ]
+    assert found["notes"] == ["new: not answered: 6 (6 × endpoint:m: no answer within 60 s)"]
 
 
 def test_a_gate_refuses_what_is_not_the_same(tmp_path):
     old = log_of(tmp_path / "old.jsonl", good=copied)
     new = log_of(tmp_path / "new.jsonl", RECIPES[:7], good=copied)
     found = gate_logs(new, old)
-    assert (
-        found["verdict"] == "incomparable" and "1 questions differ" in found["notes"][0]
-    )
+    assert found["verdict"] == "incomparable" and "1 questions differ" in found["notes"][0]
     assert gate_logs(new, old, common=True)["verdict"] == "pass"
     with pytest.raises(InputError, match="unknown measure 'bleu'"):
         gate_logs(new, old, ["bleu"])
@@ -274,16 +247,11 @@ def test_a_gate_refuses_what_is_not_the_same(tmp_path):
 
 def test_systems_are_paired_by_name_or_by_what_follows_the_last_comma(tmp_path):
     old = log_of(tmp_path / "old.jsonl", **{"m, retrieval": copied, "m, none": wrong})
-    new = log_of(
-        tmp_path / "new.jsonl", **{"n, none": wrong, "n, retrieval": wrong, "k": wrong}
-    )
+    new = log_of(tmp_path / "new.jsonl", **{"n, none": wrong, "n, retrieval": wrong, "k": wrong})
     gate = gate_logs(new, old, ["token F1"])
     assert gate["notes"] == ["system 'k' has no partner in the old log"]
     rows = gate["rows"].query("measure == 'token F1'").set_index("system")
-    assert rows["against"].to_dict() == {
-        "n, none": "m, none",
-        "n, retrieval": "m, retrieval",
-    }
+    assert rows["against"].to_dict() == {"n, none": "m, none", "n, retrieval": "m, retrieval"}
     assert rows["verdict"].to_dict() == {"n, none": "pass", "n, retrieval": "fail"}
 
 
@@ -293,17 +261,11 @@ def test_systems_are_paired_by_name_or_by_what_follows_the_last_comma(tmp_path):
 def test_items_hold_each_answer():
     log, _ = shipped_log("smoke")
     rows = score_answers(log)
-    page = answer_items(
-        log, rows, ["token F1", "faithfulness"], "Retrieval", data="smoke"
-    )
+    page = answer_items(log, rows, ["token F1", "faithfulness"], "Retrieval", data="smoke")
     assert page["asked"] == len(page["items"]) == log["id"].nunique()
     assert page["systems"] == ["Retrieval", "No retrieval"] and page["withheld"] == []
     scores = rows.pivot_table("token F1", "id", "system")
     gap = scores.max(axis=1) - scores.min(axis=1)
     assert gap[[item["id"] for item in page["items"]]].is_monotonic_decreasing
-    withheld = answer_items(
-        log, rows, ["token F1"], "Retrieval", data="consumer_contracts_qa"
-    )
-    assert (
-        withheld["withheld"] == ["documents"] and "contexts" not in withheld["columns"]
-    )
+    withheld = answer_items(log, rows, ["token F1"], "Retrieval", data="consumer_contracts_qa")
+    assert withheld["withheld"] == ["documents"] and "contexts" not in withheld["columns"]

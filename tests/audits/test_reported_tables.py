@@ -29,13 +29,7 @@ def test_the_documents_figures_are_shipped_and_checked():
     rows = check_tables(read_tables(DATA / "audits" / "factchecker.csv"))
     found = count_impossible(rows).set_index("table")["impossible"].to_dict()
     document = "document: accuracy lost without a part"
-    assert found == {
-        document: 3,
-        "paper": 6,
-        "results file": 0,
-        "console output": 0,
-        "README": 4,
-    }
+    assert found == {document: 3, "paper": 6, "results file": 0, "console output": 0, "README": 4}
     impacts = rows[rows["table"] == document]
     assert (rows["assumed"] != "").equals(rows["table"] == document)
     shares = possible_shares(rows, "factchecker")
@@ -44,10 +38,7 @@ def test_the_documents_figures_are_shipped_and_checked():
     assert impacts["accuracy"].tolist() == [0.12, 0.08, 0.15, 0.1]
     assert impacts["verdict"].tolist() == ["impossible"] * 3 + ["possible"]
     means = check_means(pd.read_csv(DATA / "audits" / "means.csv", dtype={"mean": str}))
-    assert means.groupby("document").size().to_dict() == {
-        "COUNTERCASE": 3,
-        "PDPABench": 21,
-    }
+    assert means.groupby("document").size().to_dict() == {"COUNTERCASE": 3, "PDPABench": 21}
     assert (means["verdict"] == "possible").all()
 
 
@@ -85,9 +76,7 @@ def test_every_real_table_is_possible_however_it_is_rounded(data):
     places = data.draw(st.integers(1, 4))
     scale = 10**places
     for rounding, cut in (("half", np.round), ("down", np.floor)):
-        shown = [
-            float(cut(v * scale + 1e-9 * (rounding == "down"))) / scale for v in values
-        ]
+        shown = [float(cut(v * scale + 1e-9 * (rounding == "down"))) / scale for v in values]
         reported = dict(zip(REPORTED_MEASURES, shown, strict=True))
         found = check_row(reported, n, int(gold.sum()), places)
         assert found.possible
@@ -112,13 +101,7 @@ def test_implied_values_and_the_share_that_passes_by_chance():
 )
 def test_percent_and_proportions_are_told_apart(shown, n, values, verdicts):
     rows = pd.DataFrame(
-        {
-            "table": "t",
-            "row": range(len(shown)),
-            "n": n,
-            "positives": n // 2,
-            "accuracy": shown,
-        }
+        {"table": "t", "row": range(len(shown)), "n": n, "positives": n // 2, "accuracy": shown}
     )
     found = check_tables(rows)
     assert found["accuracy"].tolist() == pytest.approx(values, nan_ok=True)

@@ -40,14 +40,7 @@ def rows():
     ours = own_seconds(lambda: krippendorff_alpha(X, "ordinal", DRAWS))
     name = f"alpha, {DRAWS} resamples, {SIZE}"
     note = f"{draws} resamples of the peer, scaled; ours has both intervals"
-    yield row(
-        name,
-        "loop over krippendorff",
-        ours,
-        own_seconds(loop) * DRAWS / draws,
-        20,
-        note,
-    )
+    yield row(name, "loop over krippendorff", ours, own_seconds(loop) * DRAWS / draws, 20, note)
     yield limit_row(name, ours, 0.5, "the limit is half a CPU second")
 
     small = rated(50, 4)

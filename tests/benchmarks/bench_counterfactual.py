@@ -51,9 +51,7 @@ def whole(planted):
 def grown(planted, search, depth=2):
     """A tree of 1 + 5 + 25 (+ 115) nodes, whatever moves."""
     settings = TreeSettings(max_depth=depth, threshold=0.0, placebo_draws=0)
-    (tree,) = grow_trees(
-        [planted.sheets[0]], search, settings, planted.neighbours, inert=Inert()
-    )
+    (tree,) = grow_trees([planted.sheets[0]], search, settings, planted.neighbours, inert=Inert())
     return tree
 
 

@@ -43,9 +43,7 @@ def rows():
         for sample in samples:
             stats.bootstrap((sample,), np.mean, rng=1, **options)
 
-    ours = own_seconds(
-        lambda: bootstrap_mean(np.column_stack(samples), n_resamples=RESAMPLES)
-    )
+    ours = own_seconds(lambda: bootstrap_mean(np.column_stack(samples), n_resamples=RESAMPLES))
     name = f"bootstrap of {SYSTEMS} means and {len(PAIRS)} differences, {RESAMPLES}"
     note = "ours are the hull of t and BCa, the peer's percentile intervals, "
     note += "one call per mean and difference"

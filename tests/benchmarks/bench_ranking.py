@@ -45,17 +45,11 @@ START = "import time, casebook.measures.ranking; print(time.process_time())"
 def rows():
     qrels, run = make_collection(10_000)
     with tempfile.TemporaryDirectory() as folder:
-        files = [
-            Path(folder, name) for name in ("qrels.txt", "run.txt", "mixed_run.txt")
-        ]
-        lines = [
-            f"{q} 0 {d} {g}\n" for q, grades in qrels.items() for d, g in grades.items()
-        ]
+        files = [Path(folder, name) for name in ("qrels.txt", "run.txt", "mixed_run.txt")]
+        lines = [f"{q} 0 {d} {g}\n" for q, grades in qrels.items() for d, g in grades.items()]
         files[0].write_text("".join(lines))
         lines = [
-            f"{q} Q0 {d} 0 {s:.6f} bench\n"
-            for q, found in run.items()
-            for d, s in found.items()
+            f"{q} Q0 {d} 0 {s:.6f} bench\n" for q, found in run.items() for d, s in found.items()
         ]
         files[1].write_text("".join(lines))
         random.Random(0).shuffle(lines)
@@ -68,9 +62,7 @@ def rows():
         yield compared("evaluate files, unsorted", files[::2], 0.4, parsed)
         paths = [str(path) for path in files[:2]]
         sizes = [run_python(code + PEAK.format(*paths)) for code in (OURS, PEER)]
-        yield row(
-            "peak memory, files", "pytrec_eval", *sizes, 1, "MB above imports, not s"
-        )
+        yield row("peak memory, files", "pytrec_eval", *sizes, 1, "MB above imports, not s")
     # The work is linear; beyond the processor's caches each number of a dictionary costs a memory
     # access, so that the time per query may at most double.
     times = {}
@@ -81,9 +73,7 @@ def rows():
         note = "ratio: time per query, small over large"
         small = times[size // 10]
         name = f"growth to {size:,} queries, dicts"
-        grown = row(
-            name, f"itself at {size // 10:,}", times[size], 10 * small, 0.5, note
-        )
+        grown = row(name, f"itself at {size // 10:,}", times[size], 10 * small, 0.5, note)
         yield grown | {"peer_cpu_s": small}
     seconds = np.median([run_python(START) for _ in range(5)])
     name = "import casebook.measures.ranking"

@@ -20,12 +20,8 @@ SIZE = f"{ITEMS} items x {RATERS} raters"
 def rows():
     text = " ".join(["personal data of an individual"] * (WORDS // 5))
     number = pd.Series(range(ITEMS)).astype(str)
-    answers = pd.DataFrame(
-        {"item_id": "q" + number, "prompt": "Question " + number + "?"}
-    )
-    answers = answers.assign(
-        stratum="all", one=number + " " + text, two=text + " " + number
-    )
+    answers = pd.DataFrame({"item_id": "q" + number, "prompt": "Question " + number + "?"})
+    answers = answers.assign(stratum="all", one=number + " " + text, two=text + " " + number)
     plan = Plan("speed", {f"r{n}": "lay" for n in range(RATERS)})
     with tempfile.TemporaryDirectory() as place:
         study = Path(place, "study")

@@ -31,18 +31,14 @@ def fusion(n_queries):
     rng = np.random.default_rng(1)
     pool = np.argsort(rng.random((n_queries, 150)), axis=1)
     ids = (pool[:, :DEPTH], rng.permuted(pool, axis=1)[:, :DEPTH])
-    lists = [
-        RankedLists(i, -np.sort(-rng.random((n_queries, DEPTH)), axis=1)) for i in ids
-    ]
+    lists = [RankedLists(i, -np.sort(-rng.random((n_queries, DEPTH)), axis=1)) for i in ids]
     runs = [ranx_run(each, name) for each, name in zip(lists, "ab", strict=True)]
 
     def peer():
         return ranx.fuse(runs, norm=None, method="rrf", params={"k": RRF_K})
 
     peer()  # compiles
-    seconds, (fused, expected) = cpu_seconds(
-        lambda: reciprocal_rank_fusion(lists, RRF_K), peer
-    )
+    seconds, (fused, expected) = cpu_seconds(lambda: reciprocal_rank_fusion(lists, RRF_K), peer)
     for query in range(0, n_queries, n_queries // 100):
         theirs = expected[f"q{query:06d}"]
         best = [theirs[str(number)] for number in fused.ids[query, :10]]
@@ -93,9 +89,7 @@ def new_questions():
         for count, limit in ((10, 0.08), (400, 0.25)):
             starts = range(0, len(words) - count, len(words) // 20)
             questions = [" ".join(words[start : start + count]) for start in starts]
-            results = [
-                retriever.retrieve_many([question], depth=1) for question in questions
-            ]
+            results = [retriever.retrieve_many([question], depth=1) for question in questions]
             seconds = np.median([result.costs.sum() for result in results])
             n = len(retriever.index)
             name = f"a new question of {count} words, full pipeline, {n} documents"

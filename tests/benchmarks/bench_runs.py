@@ -35,27 +35,14 @@ def rows():
             values = rng.beta(2, 3, QUERIES).round(6)
             outputs = RunOutputs(name, "cell")
             outputs.folder = pair / name
-            frame = pd.DataFrame(
-                {"query_id": range(QUERIES), "system": "a", "nDCG@10": values}
-            )
+            frame = pd.DataFrame({"query_id": range(QUERIES), "system": "a", "nDCG@10": values})
             outputs.rows(frame)
             mean = round(float(values.mean()), 6)
             recorded(pair / name / "runs" / "cell", {"set.a.ndcg@10": mean}, name)
-        words = (
-            "runs",
-            "--runs-root",
-            pair,
-            "compare",
-            "two",
-            "one",
-            "-m",
-            "set.a.ndcg@10",
-        )
+        words = ("runs", "--runs-root", pair, "compare", "two", "one", "-m", "set.a.ndcg@10")
         seconds = command_seconds(*words) - python_seconds("-c", "import pandas")
         note = "interval, all tests and flips; without the import of pandas"
-        yield limit_row(
-            f"two runs, {QUERIES} queries, 10000 resamples", seconds, 1, note
-        )
+        yield limit_row(f"two runs, {QUERIES} queries, 10000 resamples", seconds, 1, note)
         yield limit_row("casebook --help", command_seconds("--help"), 0.3)
 
 
@@ -71,9 +58,7 @@ def python_seconds(*arguments):
         command = [sys.executable, *map(str, arguments)]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found.append(
-            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        )
+        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(found)
 
 

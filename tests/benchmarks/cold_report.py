@@ -56,25 +56,19 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         pair, alone = fresh(folder / "pair"), fresh(folder / "alone")
-        rows = {
-            "casebook run --workers 2": wall_and_cpu([*ours, "--workers", "2"], pair)
-        }
+        rows = {"casebook run --workers 2": wall_and_cpu([*ours, "--workers", "2"], pair)}
         rows["casebook run"] = wall_and_cpu(ours, alone)
         rows["casebook run, unchanged"] = wall_and_cpu(ours, alone)
         rows["papermill, one by one"] = naive(cells, folder / "naive")
     table = pd.DataFrame(rows, index=["wall s", "CPU s"]).T.rename_axis("way")
     for kind in BARS:
-        table[f"{kind}, share of the last"] = (
-            table[f"{kind} s"] / table[f"{kind} s"].iloc[-1]
-        )
+        table[f"{kind}, share of the last"] = table[f"{kind} s"] / table[f"{kind} s"].iloc[-1]
     print(table.to_string(float_format="%.3g"))
     table.to_csv(DOCS / "scaling_report.csv", float_format="%.3g", lineterminator="\n")
     for kind, bar in BARS.items():
         share = table[f"{kind}, share of the last"].iloc[0]
         if share > bar:
-            sys.exit(
-                f"a cold report takes {share:.2f} of the naive way's {kind} time, over {bar}"
-            )
+            sys.exit(f"a cold report takes {share:.2f} of the naive way's {kind} time, over {bar}")
 
 
 if __name__ == "__main__":

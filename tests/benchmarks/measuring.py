@@ -49,24 +49,18 @@ def limit_row(benchmark, ours, limit, note=""):
 
 
 def run_python(code):
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
 def wall_and_cpu(command, environment):
     """Seconds of a command; CPU time with all that it started."""
     before, wall = os.times(), time.perf_counter()
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{command}\n{done.stderr[-2000:]}")
     with contextlib.suppress(ChildProcessError):
-        while (
-            True
-        ):  # what it left, such as the process that forks kernels, may be ours now
+        while True:  # what it left, such as the process that forks kernels, may be ours now
             os.wait()
     after = os.times()
     cpu = sum(after[2:4]) - sum(before[2:4])

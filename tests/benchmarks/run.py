@@ -26,10 +26,7 @@ def main():
     rows = pd.DataFrame(found)
     print(rows.drop(columns="note").to_string(index=False, float_format="%.3g"))
     if len(sys.argv) == 1:
-        names = {
-            "ours_cpu_s": f"ours, CPU s, on {processor()}",
-            "peer_cpu_s": "peer, CPU s",
-        }
+        names = {"ours_cpu_s": f"ours, CPU s, on {processor()}", "peer_cpu_s": "peer, CPU s"}
         shown = rows.drop(columns="passed").rename(columns=names)
         shown.to_csv(TABLE, index=False, float_format="%.3g", lineterminator="\n")
     failed = rows.loc[~rows["passed"].astype(bool), "benchmark"]

@@ -96,9 +96,7 @@ def search(size, folder):
         mode = name.partition(" ")[0]
         filters = None if name == mode else {"court": "Easton"}
         start = time.process_time()
-        result = HybridRetriever(index, mode=mode).retrieve_many(
-            queries, filters=filters
-        )
+        result = HybridRetriever(index, mode=mode).retrieve_many(queries, filters=filters)
         row[f"{name}, CPU ms a query"] = 1000 * (time.process_time() - start) / QUERIES
         runs[name] = result.run(names)
     row["search, peak memory, MB"] = peak_memory()
@@ -107,16 +105,10 @@ def search(size, folder):
     for number, name in enumerate(names):
         grades = np.digitize(truth.scores(number), (0.6, 0.8, 0.99))
         qrels[name] = {index.doc_ids[d]: int(grades[d]) for d in np.flatnonzero(grades)}
-        best[name] = {
-            index.doc_ids[d]: 1 for d in np.flatnonzero(grades == grades.max())
-        }
+        best[name] = {index.doc_ids[d]: 1 for d in np.flatnonzero(grades == grades.max())}
     for name in SYSTEMS:
-        row[f"{name}, nDCG@10"] = evaluate(qrels, runs[name], ["nDCG@10"]).mean[
-            "nDCG@10"
-        ]
-        row[f"{name}, R@100 of the best"] = evaluate(best, runs[name], ["R@100"]).mean[
-            "R@100"
-        ]
+        row[f"{name}, nDCG@10"] = evaluate(qrels, runs[name], ["nDCG@10"]).mean["nDCG@10"]
+        row[f"{name}, R@100 of the best"] = evaluate(best, runs[name], ["R@100"]).mean["R@100"]
     return row
 
 
@@ -132,9 +124,7 @@ def pipeline(sizes=(10_000, 100_000, 1_000_000)):
         with tempfile.TemporaryDirectory() as folder:
             for step in STEPS:
                 command = [sys.executable, __file__, step, str(size), folder]
-                done = subprocess.run(
-                    command, check=True, stdout=subprocess.PIPE, text=True
-                )
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
                 row |= json.loads(done.stdout.splitlines()[-1])
         yield row
 
@@ -144,23 +134,12 @@ def grid(variants=(VARIANTS,)):
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as folder:
             write_grid(Path(folder), *variants)
-            command = [
-                sys.executable,
-                "-m",
-                "casebook",
-                "run",
-                "--grid",
-                f"{folder}/grid.yml",
-            ]
+            command = [sys.executable, "-m", "casebook", "run", "--grid", f"{folder}/grid.yml"]
             places = dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), folder)
             row = {"processes": workers}
             for name in ("first run", "unchanged"):
-                used = wall_and_cpu(
-                    [*command, "--workers", str(workers)], os.environ | places
-                )
-                row |= dict(
-                    zip((f"{name}, wall s", f"{name}, CPU s"), used, strict=True)
-                )
+                used = wall_and_cpu([*command, "--workers", str(workers)], os.environ | places)
+                row |= dict(zip((f"{name}, wall s", f"{name}, CPU s"), used, strict=True))
         yield row
 
 
@@ -168,16 +147,12 @@ def write_grid(root, variants):
     code = nbformat.v4.new_code_cell
     start = code('run = "r"\ncell = "c"\nn = 1', metadata={"tags": ["parameters"]})
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    light = nbformat.v4.new_notebook(
-        cells=[start, code(CELL)], metadata={"kernelspec": kernel}
-    )
+    light = nbformat.v4.new_notebook(cells=[start, code(CELL)], metadata={"kernelspec": kernel})
     (root / "notebooks").mkdir()
     (root / "data" / "cards").mkdir(parents=True)
     nbformat.write(light, root / "notebooks" / "01_light.ipynb")
     row = {"notebook": "01_light.ipynb", "tags": ["default"]}
-    rows = [
-        row | {"name": f"light-{n}", "parameters": {"n": n}} for n in range(variants)
-    ]
+    rows = [row | {"name": f"light-{n}", "parameters": {"n": n}} for n in range(variants)]
     (root / "grid.yml").write_text(json.dumps(rows))
 
 

@@ -42,12 +42,8 @@ def test_a_warning_fails_the_build_and_names_the_page(tmp_path):
     config["sphinx"]["config"]["extensions"].remove("sphinxcontrib.bibtex")
     shutil.copytree(ROOT / "book" / "assets", tmp_path / "stage" / "book" / "assets")
     (tmp_path / "stage" / "_config.yml").write_text(yaml.safe_dump(config))
-    (tmp_path / "stage" / "book" / "_toc.yml").write_text(
-        "format: jb-book\nroot: index\n"
-    )
-    (tmp_path / "stage" / "book" / "index.md").write_text(
-        "# Front\n\n[nowhere](no/such/page.md)\n"
-    )
+    (tmp_path / "stage" / "book" / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    (tmp_path / "stage" / "book" / "index.md").write_text("# Front\n\n[nowhere](no/such/page.md)\n")
     with pytest.raises(CasebookError, match=r"index\.md.*no/such/page"):
         build.rendered(tmp_path / "stage", tmp_path / "work")
     (tmp_path / "stage" / "book" / "_toc.yml").write_text(
@@ -57,9 +53,7 @@ def test_a_warning_fails_the_build_and_names_the_page(tmp_path):
         build.rendered(tmp_path / "stage", tmp_path / "work")
 
 
-def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(
-    tmp_path, monkeypatch
-):
+def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path, monkeypatch):
     shutil.copytree(run_dir("smoke"), tmp_path / "mine")
     cells = [CELL, "retrieval_ablation-b", "retrieval_ablation-c"]
     for cell in cells[1:]:
@@ -78,10 +72,7 @@ def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(
     leaderboard, items, entry = toc["parts"][0]["chapters"]
     assert leaderboard["file"] == "generated/leaderboard"
     assert items["file"] == "generated/items"
-    assert (entry["file"], entry["title"]) == (
-        f"run/notebooks/{CELL}",
-        "Does the pipeline help?",
-    )
+    assert (entry["file"], entry["title"]) == (f"run/notebooks/{CELL}", "Does the pipeline help?")
     # Two on one data set are named by their configurations too, the third by its data set.
     assert {below["file"]: below["title"] for below in entry["sections"]} == {
         "run/notebooks/retrieval_ablation-b": "Smoke (b)",

@@ -49,9 +49,7 @@ def test_the_four_documents_have_pages_with_their_terms_in_order():
 
 
 def test_every_command_exists_with_its_options():
-    commands = {
-        span for _, row in ALL for span in spans(row) if span.startswith("casebook ")
-    }
+    commands = {span for _, row in ALL for span in spans(row) if span.startswith("casebook ")}
     wrong = []
     for command in sorted(commands):
         words = shlex.split(command)[1:]
@@ -95,9 +93,7 @@ def test_every_sentence_of_an_example_has_its_numbers():
     examples = [(name, row) for name, row in ALL if "example" in row]
     assert examples
     for name, row in examples:
-        assert len(example_sentences(name, row)) == len(row["example"]), (
-            f"{name}: {row['term']}"
-        )
+        assert len(example_sentences(name, row)) == len(row["example"]), f"{name}: {row['term']}"
 
 
 @pytest.mark.slow
@@ -124,18 +120,10 @@ def test_measured_sentences_hold_the_numbers_of_the_run(tmp_path, monkeypatch):
     seal(folder)
     values = {
         "share": {"number": ["panel", "share"]},
-        "alpha": {
-            "table": "alpha",
-            "row": {"scale": "use"},
-            "columns": ["alpha", "low", "high"],
-        },
+        "alpha": {"table": "alpha", "row": {"scale": "use"}, "columns": ["alpha", "low", "high"]},
         "absent": {"table": "alpha", "row": {"scale": "other"}, "columns": ["alpha"]},
     }
-    says = [
-        "{share.value:.2f} {share.bounds}",
-        "{alpha.value} {alpha.bounds}",
-        "{absent.value}",
-    ]
+    says = ["{share.value:.2f} {share.bounds}", "{alpha.value} {alpha.bounds}", "{absent.value}"]
     row = {
         "measured": {
             "experiment": "chapter",
@@ -160,14 +148,12 @@ def test_every_number_of_ours_is_in_the_run(run):
     numbers = json.loads((run_dir(run) / "numbers.json").read_text())
     for name, row in ALL:
         measured = row.get("measured")
-        if measured and set(numbers.get(measured["experiment"], {})) & set(
-            measured["datasets"]
-        ):
+        if measured and set(numbers.get(measured["experiment"], {})) & set(measured["datasets"]):
             sentences = measured_sentences(read_chapters(run), row)
             # The shipped run has fewer systems.
-            assert len(sentences) == len(measured["says"]) or (
-                run == "smoke" and sentences
-            ), f"{name}: {row['term']}"
+            assert len(sentences) == len(measured["says"]) or (run == "smoke" and sentences), (
+                f"{name}: {row['term']}"
+            )
 
 
 # As the document writes them.

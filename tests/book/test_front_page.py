@@ -28,12 +28,7 @@ WORDS = {
 
 
 def headline(question="Does it help?", **names):
-    known = {
-        "dataset": "smoke",
-        "system": "Full pipeline",
-        "against": "BM25",
-        "measure": "nDCG@10",
-    }
+    known = {"dataset": "smoke", "system": "Full pipeline", "against": "BM25", "measure": "nDCG@10"}
     known |= {
         "value": 0.05,
         "low": 0.02,
@@ -52,10 +47,7 @@ def questions_of(markup):
 def cases_of(row):
     """Name and verdict of each dot of a row."""
     cases = row.select("a.case")
-    return [
-        (case.select_one(".name").text, case.select_one(".verdict").text)
-        for case in cases
-    ]
+    return [(case.select_one(".name").text, case.select_one(".verdict").text) for case in cases]
 
 
 @pytest.fixture
@@ -82,19 +74,11 @@ OTHER = "embedding_shift-smoke"
 
 def test_answers_of_one_topic_are_one_row_over_chapters(run):
     again = headline("A?", topic="shift", label="again")
-    run(
-        headline("A?", topic="shift", label="vector"),
-        headline("B?", topic="pipeline"),
-        again,
-    )
+    run(headline("A?", topic="shift", label="vector"), headline("B?", topic="pipeline"), again)
     run(headline("C?", topic="shift", label="map"), headline("Mine?"), cell=OTHER)
     rows = questions(read_chapters("mine", [OTHER, CELL]))
     texts = [row.question for row in rows]
-    assert texts == [
-        "Mine?",
-        "Does the full pipeline find more?",
-        "Does a learned shift help?",
-    ]
+    assert texts == ["Mine?", "Does the full pipeline find more?", "Does a learned shift help?"]
     assert [case.chapter.cell for case in rows[2].cases] == [OTHER, CELL, CELL]
     *_, shift = questions_of(answers(read_chapters("mine", [OTHER, CELL])))
     links = [case["href"] for case in shift.select("a.case")]
@@ -133,19 +117,13 @@ def test_dots_are_named_by_data_set_and_label_and_verdicts_stand_beside_them(run
 def test_no_number_of_a_row_is_bare(run):
     measured = {"topic": "t", "unit": "claims"}
     run(
-        headline(
-            "A?", level=0.86, baseline=0.81, margin=0.01, chance=-0.04, **measured
-        ),
-        headline(
-            "B?", level=0.75, baseline=0.70, n=12, groups=None, **measured, **WORSE
-        ),
+        headline("A?", level=0.86, baseline=0.81, margin=0.01, chance=-0.04, **measured),
+        headline("B?", level=0.75, baseline=0.70, n=12, groups=None, **measured, **WORSE),
         headline("C?", measure="AUROC", **measured),
     )
     (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     first, second, third = [case["aria-label"] for case in row.select("a.case")]
-    assert (
-        "+0.050 [+0.020, +0.080] nDCG@10, 0.860 against 0.810 (34 claims in 12" in first
-    )
+    assert "+0.050 [+0.020, +0.080] nDCG@10, 0.860 against 0.810 (34 claims in 12" in first
     assert "0.750 against 0.700 (12 claims)" in second and "(34 claims" in third
     texts = [text.text for text in row.select(".plot small")]
     assert texts == ["nDCG@10, 12–34 claims", "AUROC, 34 claims"]
@@ -159,14 +137,9 @@ def test_unlike_measures_never_share_an_axis(run):
         headline("C?", topic="t", value=0.1, low=-0.1, high=0.2, null=0.5),
     )
     (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    ticks = [
-        [tick.text for tick in axis.select("span")] for axis in row.select(".ticks")
-    ]
+    ticks = [[tick.text for tick in axis.select("span")] for axis in row.select(".ticks")]
     assert ticks == [["", "0.08"], ["", "0.3"], ["0.3", "0.7"]]
-    assert effect_axis(0.5, 0.9).ends == ["0.4", "1"] and effect_axis(2, 0.0).ends == [
-        "",
-        "2",
-    ]
+    assert effect_axis(0.5, 0.9).ends == ["0.4", "1"] and effect_axis(2, 0.0).ends == ["", "2"]
     (lane, *_) = row.select(".lane")
     assert lane["style"] == "--value:81.2%;--low:62.5%;--high:100.0%"
 
@@ -186,21 +159,15 @@ SMOKE = sorted(path.stem for path in (run_dir("smoke") / "headlines").glob("*.js
 
 def shown_text(cell):
     """Give all text that the executed notebook of a cell shows."""
-    notebook = json.loads(
-        (run_dir("smoke") / "notebooks" / f"{cell}.ipynb").read_text()
-    )
+    notebook = json.loads((run_dir("smoke") / "notebooks" / f"{cell}.ipynb").read_text())
     found = [o.get("data", {}) for c in notebook["cells"] for o in c.get("outputs", [])]
     return "\n".join(
-        "".join(data.get(kind, ""))
-        for data in found
-        for kind in ("text/markdown", "text/plain")
+        "".join(data.get(kind, "")) for data in found for kind in ("text/markdown", "text/plain")
     )
 
 
 def near(one, other):
-    return one is other is None or (
-        None not in (one, other) and abs(one - other) < 2e-6
-    )
+    return one is other is None or (None not in (one, other) and abs(one - other) < 2e-6)
 
 
 def sources(cell):
@@ -209,15 +176,12 @@ def sources(cell):
         for measures in datasets.values():
             for rows in measures.values():
                 yield from (
-                    (r["difference"], r["low"], r["high"], r["n"], r.get("verdict"))
-                    for r in rows
+                    (r["difference"], r["low"], r["high"], r["n"], r.get("verdict")) for r in rows
                 )
     for datasets in read_numbers("smoke", cell).values():
         for systems in datasets.values():
             for measures in systems.values():
-                yield from (
-                    (m["value"], *m["ci"], m["n"], None) for m in measures.values()
-                )
+                yield from ((m["value"], *m["ci"], m["n"], None) for m in measures.values())
 
 
 @pytest.mark.parametrize("cell", SMOKE)
@@ -226,9 +190,7 @@ def test_front_page_chapter_and_table_agree_on_every_row(cell):
     markup = html.unescape(answers(read_chapters("smoke", [cell])))
     assert len(found) <= 4
     shown = html.unescape(shown_text(cell))
-    dots = {
-        (each.measure, each.dataset, each.verdict): each for each in reversed(found)
-    }
+    dots = {(each.measure, each.dataset, each.verdict): each for each in reversed(found)}
     for each in dots.values():
         assert each.word in BeautifulSoup(markup, "html.parser").text
         assert each.effect in markup
@@ -246,8 +208,6 @@ def test_front_page_chapter_and_table_agree_on_every_row(cell):
             for s in sources(cell)
             if all(map(near, s[:3], stated)) and s[3] in (each.n, each.groups)
         ]
-        assert same, (
-            f"{each.question} rests on no row of contrasts.json or numbers.json"
-        )
+        assert same, f"{each.question} rests on no row of contrasts.json or numbers.json"
         verdicts = {verdict for *_, verdict in same} - {None}
         assert not verdicts or verdicts & WORDS[each.verdict] or each.low is None

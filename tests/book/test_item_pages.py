@@ -19,9 +19,7 @@ from casebook.runs.outputs import RunOutputs
 CELL = "retrieval_ablation-smoke"
 PAGE = "items.md"
 HOSTILE = "</script><script>alert(1)</script>"
-ITEMS = pd.DataFrame(
-    {"id": ["sq01", "a&b #2"], "text": HOSTILE, "evidence": [["d1"], []]}
-)
+ITEMS = pd.DataFrame({"id": ["sq01", "a&b #2"], "text": HOSTILE, "evidence": [["d1"], []]})
 
 
 @pytest.fixture
@@ -31,10 +29,7 @@ def keep(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
 
     def keep(*results, **choice):
-        choice = {
-            "card": card_of("smoke"),
-            "documents": {"d1": "Escape of water."},
-        } | choice
+        choice = {"card": card_of("smoke"), "documents": {"d1": "Escape of water."}} | choice
         page = item_page(ITEMS, *results, **choice)
         RunOutputs("mine", CELL).items(page)
         return read_chapters("mine", [CELL])
@@ -42,9 +37,7 @@ def keep(tmp_path, monkeypatch):
     return keep
 
 
-def test_the_page_lists_chapters_and_their_data_say_how_many_items_there_are_and_whose(
-    keep,
-):
+def test_the_page_lists_chapters_and_their_data_say_how_many_items_there_are_and_whose(keep):
     files = item_pages(keep())
     assert f'<a href="items.html#of={CELL}">Question by question</a>' in files[PAGE]
     assert "alert" not in files[PAGE]  # texts are data, never part of a page

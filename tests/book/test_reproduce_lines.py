@@ -39,13 +39,7 @@ def record_with(results, **labels):
 def cell_of(line):
     """Read a command as the command line does."""
     words = shlex.split(line)
-    assert words[:2] + words[3:5] + words[-1:] == [
-        "casebook",
-        "run",
-        "--run",
-        "mine",
-        "--force",
-    ]
+    assert words[:2] + words[3:5] + words[-1:] == ["casebook", "run", "--run", "mine", "--force"]
     pairs = [word.partition("=") for word in words[6:-1:2]]
     overrides = {name: yaml.safe_load(value) for name, _, value in pairs}
     (cell,) = select(load_grid(), [words[2]], overrides=overrides)
@@ -94,6 +88,5 @@ def test_every_caveat_stands_in_the_chapter(results):
         assert " ".join(caveat.split()) in text
     assert "48 documents, 34 queries, 310 judgements" in text
     assert (
-        card.licence.name in text
-        and "data_cards.md#smoke-contract-and-insurance-clauses" in text
+        card.licence.name in text and "data_cards.md#smoke-contract-and-insurance-clauses" in text
     )

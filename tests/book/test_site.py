@@ -17,9 +17,7 @@ def test_no_link_leads_nowhere():
 
     @cache
     def anchors(page):
-        return set(
-            re.findall(r'\b(?:id|name)="([^"]+)"', page.read_text(encoding="utf-8"))
-        )
+        return set(re.findall(r'\b(?:id|name)="([^"]+)"', page.read_text(encoding="utf-8")))
 
     lost = set()
     pages = [page for page in site.rglob("*.html") if page.parent.name != "_static"]
@@ -27,9 +25,7 @@ def test_no_link_leads_nowhere():
         for target in re.findall(r'\bhref="([^"]+)"', page.read_text(encoding="utf-8")):
             place = urlsplit(urljoin(page.as_uri(), target))
             file = Path(unquote(place.path))
-            is_choice = (
-                file.is_file() and "=" in place.fragment
-            )  # which the page's script reads
+            is_choice = file.is_file() and "=" in place.fragment  # which the page's script reads
             if place.scheme != "file" or is_choice:
                 continue
             anchor = unquote(place.fragment)
@@ -40,12 +36,7 @@ def test_no_link_leads_nowhere():
 
 @pytest.mark.slow
 def test_a_folded_section_is_closed_below_its_heading():
-    chapter = (
-        build_book("smoke").parent
-        / "run"
-        / "notebooks"
-        / "factcheck_confusion-smoke.html"
-    )
+    chapter = build_book("smoke").parent / "run" / "notebooks" / "factcheck_confusion-smoke.html"
     page = BeautifulSoup(chapter.read_text(encoding="utf-8"), "html.parser")
     fold = page.select_one("section#two-classes > details.folded")
     assert fold.summary.h2 and not fold.has_attr("open")

@@ -9,13 +9,7 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book.results import read_chapters
-from casebook.book.stated import (
-    Measurement,
-    measured,
-    read_stated,
-    stated_page,
-    verdicts,
-)
+from casebook.book.stated import Measurement, measured, read_stated, stated_page, verdicts
 from casebook.paths import run_dir
 
 CELL = "factcheck_confusion-smoke"
@@ -29,9 +23,7 @@ def run(tmp_path, monkeypatch):
     def write(numbers=None, contrasts=None):
         for kind, content in (("numbers", numbers), ("contrasts", contrasts)):
             (tmp_path / "mine" / kind).mkdir(parents=True, exist_ok=True)
-            (tmp_path / "mine" / kind / f"{CELL}.json").write_text(
-                json.dumps(content or {})
-            )
+            (tmp_path / "mine" / kind / f"{CELL}.json").write_text(json.dumps(content or {}))
         (tmp_path / "mine" / "notebooks").mkdir(exist_ok=True)
         (tmp_path / "mine" / "notebooks" / f"{CELL}.ipynb").write_text('{"cells": []}')
         seal(tmp_path / "mine")
@@ -41,25 +33,15 @@ def run(tmp_path, monkeypatch):
 
 
 def number(value, low=None, high=None, **more):
-    return {
-        "value": value,
-        "ci": [low, high],
-        "n": 100,
-        "control": 0.5,
-        "reason": None,
-    } | more
+    return {"value": value, "ci": [low, high], "n": 100, "control": 0.5, "reason": None} | more
 
 
 def judge(rule, *values, dataset="mine", reason=None, **row):
     """Give the verdict on (stated, value, low, high)."""
-    stated_values = [
-        {"name": "share", "stated": value[0], "rounding": 0.0005} for value in values
-    ]
+    stated_values = [{"name": "share", "stated": value[0], "rounding": 0.0005} for value in values]
     numbers = [
         SimpleNamespace(
-            **dict(
-                zip(("value", "low", "high"), (*value[1:], None, None), strict=False)
-            ),
+            **dict(zip(("value", "low", "high"), (*value[1:], None, None), strict=False)),
             reason=reason,
         )
         for value in values
@@ -103,29 +85,14 @@ def test_a_stated_gain_that_no_row_shows_is_no_difference():
 
 
 def test_each_value_has_its_verdict():
-    values = [
-        (-12, -18, -28, -9),
-        (-8, 0, -3, 3),
-        (-15, None, None, None),
-        (-10, -7, -14, -1),
-    ]
-    words = [
-        "not contradicted",
-        "contradicted",
-        "cannot be measured",
-        "not contradicted",
-    ]
+    values = [(-12, -18, -28, -9), (-8, 0, -3, 3), (-15, None, None, None), (-10, -7, -14, -1)]
+    words = ["not contradicted", "contradicted", "cannot be measured", "not contradicted"]
     assert judge("inside", *values).split(", ") == words
 
 
 def test_data_that_were_made_to_have_a_value_confirm_nothing():
     assert (
-        judge(
-            "equal",
-            (0.13, 0.13),
-            dataset="reconstruction",
-            constructed=["reconstruction"],
-        )
+        judge("equal", (0.13, 0.13), dataset="reconstruction", constructed=["reconstruction"])
         == "by construction"
     )
     assert (
@@ -169,9 +136,7 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
     assert "measured cannot be measured (all sources have one class)" in text
     assert "stated 12, measured 18" in text and text.count("not contradicted") == 3
     assert "in our own pipeline on 100 claims" in text
-    assert text.index("Each of four components") < text.index(
-        "not measured in this run"
-    )
+    assert text.index("Each of four components") < text.index("not measured in this run")
 
 
 def test_other_data_contradict_no_statement_and_every_data_set_is_shown(run):
@@ -201,18 +166,13 @@ def test_every_row_of_the_smoke_run_repeats_its_stored_numbers():
     for row in read_stated():
         pairs = []
         for found in measured(read_chapters("smoke"), row):
-            pairs += zip(
-                [found.dataset] * 9, row["values"], found.numbers, strict=False
-            )
+            pairs += zip([found.dataset] * 9, row["values"], found.numbers, strict=False)
         for dataset, where, got in pairs:
             if "number" in where:
                 system, measure = where["number"]
                 tree = json.loads((run_dir("smoke") / "numbers.json").read_text())
                 stored = tree[row["experiment"]][dataset][system][measure]
-                assert [got.value, got.low, got.high] == [
-                    stored["value"],
-                    *stored["ci"],
-                ]
+                assert [got.value, got.low, got.high] == [stored["value"], *stored["ci"]]
             else:
                 measure, *pair = where["contrast"]
                 tree = json.loads((run_dir("smoke") / "contrasts.json").read_text())

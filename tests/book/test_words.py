@@ -24,6 +24,4 @@ def test_page_and_links_say_the_same():
     for word in data["words"]:
         assert f"\n{word['means']}\n" in page
     quiet = {word["term"] for word in WORDS if word.get("quiet")}
-    assert quiet and not quiet & {
-        name for word in data["words"] for name in word["spellings"]
-    }
+    assert quiet and not quiet & {name for word in data["words"] for name in word["spellings"]}

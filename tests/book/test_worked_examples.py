@@ -8,10 +8,7 @@ import pytest
 from casebook.paths import ROOT
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
-PAGES |= {
-    "run_registry": ROOT / "docs" / "run_registry.md",
-    "measures": ROOT / "book" / "words.md",
-}
+PAGES |= {"run_registry": ROOT / "docs" / "run_registry.md", "measures": ROOT / "book" / "words.md"}
 # What the examples of a page must call or name: every measure of ranking, and what documents state.
 
 
@@ -24,7 +21,5 @@ def text_of(page):
 def test_examples_print_what_the_page_says(name):
     page = PAGES[name]
     parsed = doctest.DocTestParser().get_doctest(text_of(page), {}, name, str(page), 0)
-    failed, _ = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(
-        parsed
-    )
+    failed, _ = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed)
     assert not failed, f"{failed} examples of {name}.md print something else, see above"

@@ -3,10 +3,7 @@
 import time
 
 STILL = "*, *::before, *::after { transition: none !important }"
-SIZES = {
-    "desktop": {"width": 1280, "height": 900},
-    "phone": {"width": 375, "height": 800},
-}
+SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 800}}
 SETTLED = "document.fonts.ready"
 
 

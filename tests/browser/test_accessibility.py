@@ -5,13 +5,7 @@ from tabs import STILL
 
 # Each kind of page once: what its other pages hold is made by the same code.
 PAGES = [
-    *(
-        "index.html",
-        "data_cards.html",
-        "provenance.html",
-        "words.html",
-        "tutorial.html",
-    ),
+    *("index.html", "data_cards.html", "provenance.html", "words.html", "tutorial.html"),
     *(
         "methods/retrieval_ablation.html",
         "documents/countercase.html",
@@ -38,9 +32,7 @@ AXE = """async (options) => {
 }"""
 # Contrast is the slowest rule, and depends on colours and on the size of letters alone:
 # what looks as something on this or another page is measured once and then left out.
-SHOW_ALIKE = (
-    "document.querySelectorAll('[data-alike]').forEach((e) => delete e.dataset.alike)"
-)
+SHOW_ALIKE = "document.querySelectorAll('[data-alike]').forEach((e) => delete e.dataset.alike)"
 HIDE_ALIKE = """(seen) => {
   const grounds = new Map([[null, ""]]);
   const ground = (e) => {
@@ -74,21 +66,15 @@ def seen():
 
 def axe_run(page, **options):
     """Run axe, which the page has loaded: what it finds, by rule."""
-    return page.evaluate(
-        AXE, {"preload": False, "resultTypes": ["violations"]} | options
-    )
+    return page.evaluate(AXE, {"preload": False, "resultTypes": ["violations"]} | options)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_accessible_in_both_themes_on_both_screens(
-    site, tab, axe, seen, name
-):
+def test_a_page_is_accessible_in_both_themes_on_both_screens(site, tab, axe, seen, name):
     tab.open(f"{site.as_uri()}/{name}")
     tab.page.evaluate(axe)
     tab.page.add_style_tag(content=HIDDEN)
-    found = axe_run(
-        tab.page, rules={rule: {"enabled": False} for rule in (CONTRAST, *THEME_OWNED)}
-    )
+    found = axe_run(tab.page, rules={rule: {"enabled": False} for rule in (CONTRAST, *THEME_OWNED)})
     for scheme in ("light", "dark"):
         tab.look("desktop", scheme)
         tab.page.wait_for_selector(f"html[data-theme={scheme}]")

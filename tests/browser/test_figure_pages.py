@@ -14,11 +14,7 @@ from casebook.tables import Table, with_interval
 
 ROWS = pd.DataFrame(
     {
-        "row": [
-            "Full pipeline, held-out half",
-            "BM25",
-            "Random order of the same documents",
-        ],
+        "row": ["Full pipeline, held-out half", "BM25", "Random order of the same documents"],
         "value": [0.031, -0.02, 0.001],
         "low": [0.02, -0.03, -0.004],
         "high": [0.041, -0.01, 0.006],
@@ -27,9 +23,7 @@ ROWS = pd.DataFrame(
         "address": ["items.html#q=1", "items.html#q=2", None],
     }
 )
-SCORES = pd.DataFrame(
-    {"Insurance": [0.5, np.nan], "Own": [-0.9, 0.6]}, ["order", "length leak"]
-)
+SCORES = pd.DataFrame({"Insurance": [0.5, np.nan], "Own": [-0.9, 0.6]}, ["order", "length leak"])
 WIDE = pd.DataFrame(
     {
         "system": ["a", "b"],
@@ -39,9 +33,7 @@ WIDE = pd.DataFrame(
     }
 )
 WIDE = WIDE.assign(
-    n=[1198.0, np.nan],
-    split="test",
-    **{f"measure {place}": [place / 9, 1.0] for place in range(8)},
+    n=[1198.0, np.nan], split="test", **{f"measure {place}": [place / 9, 1.0] for place in range(8)}
 )
 
 
@@ -67,9 +59,7 @@ def page_of_figures(site, tmp_path_factory):
                 plots.matrix(SCORES, "excess"),
                 "Excess.",
             ),
-            Table(
-                with_interval(WIDE, "nDCG@10", "nDCG@10 low", "nDCG@10 high"), "Systems"
-            ),
+            Table(with_interval(WIDE, "nDCG@10", "nDCG@10 low", "nDCG@10 high"), "Systems"),
             Table(WIDE[:0], "Nothing"),
         ]
     cells = "".join(
@@ -155,8 +145,4 @@ def test_marks_are_as_large_as_a_finger_and_say_what_they_are_where_nothing_hove
     assert scores.locator(".wide svg").get_attribute("aria-label") == "Excess."
     assert min(tab.page.evaluate(SIZES_OF_MARKS)) >= 14
     gain.locator("rect").last.dispatch_event("pointerdown")
-    assert (
-        gain.locator("output")
-        .text_content()
-        .startswith("Random order of the same documents")
-    )
+    assert gain.locator("output").text_content().startswith("Random order of the same documents")

@@ -10,9 +10,7 @@ from casebook.project import start_project
 
 SCRIPT = '"><script>window.ran = 1</script><img src=x onerror="window.ran = 2">'
 # A role, a link, a formula, and the end of a block of HTML.
-MARKUP = (
-    "{raw}`x` [here](javascript:window.ran=3) $x$ ```\n:::::::\n```{raw} html\n<script>"
-)
+MARKUP = "{raw}`x` [here](javascript:window.ran=3) $x$ ```\n:::::::\n```{raw} html\n<script>"
 HOSTILE = f"B{SCRIPT}{MARKUP}</script>"
 WORK = f"""import pandas as pd
 
@@ -67,9 +65,7 @@ REFUSED = "Content Security Policy"
 
 def test_no_name_runs_in_the_browser(hostile_site, tab):
     """Nor does what a notebook writes as HTML, which every page's policy keeps from running."""
-    pages = [
-        page for page in hostile_site.rglob("*.html") if page.parent.name != "_static"
-    ]
+    pages = [page for page in hostile_site.rglob("*.html") if page.parent.name != "_static"]
     assert {"index.html", "made.html", "search.html"} <= {page.name for page in pages}
     ran = {}
     for page in pages:

@@ -20,12 +20,7 @@ PAGE = """<!DOCTYPE html><html lang="en"><head>
 <ul class="items-of"><li><a href="#of=claims">Claims</a></li>
 <li><a href="#of=questions">Questions</a></li></ul>
 </main></body></html>"""
-ABOUT = {
-    "title": "Claims",
-    "chapter": "chapter.html",
-    "opening": HOSTILE,
-    "notes": [HOSTILE],
-}
+ABOUT = {"title": "Claims", "chapter": "chapter.html", "opening": HOSTILE, "notes": [HOSTILE]}
 NAMES = ["q1", "q&2 #", "q3"]
 
 
@@ -109,11 +104,7 @@ def shows(viewer, place, text):
 
 def listed(viewer):
     """Give the ids of the items that are chosen, in their order."""
-    labels = (
-        viewer.locator("#items-claim, #items-question")
-        .locator("option")
-        .all_inner_texts()
-    )
+    labels = viewer.locator("#items-claim, #items-question").locator("option").all_inner_texts()
     return [label.split(":")[0] for label in labels]
 
 
@@ -127,10 +118,7 @@ def test_fields_and_cells_are_those_of_the_data(viewer, address):
     compared = viewer.locator("table").first
     lines = compared.locator("tbody tr").all()
     rows = {line.locator("th").text_content(): line.locator("td") for line in lines}
-    assert (
-        viewer.locator(".facts dd").last.text_content()
-        == f"{HOSTILE}; constructor; hops: 1"
-    )
+    assert viewer.locator(".facts dd").last.text_content() == f"{HOSTILE}; constructor; hops: 1"
     assert list(rows) == ["Right", "Words", "Verdict", "Found"]
     assert rows["Words"].all_text_contents() == ["3", "3"]
     assert rows["Verdict"].all_text_contents() == [HOSTILE, "yes"]
@@ -173,10 +161,7 @@ def test_an_unknown_name_is_no_other_choice(viewer, address):
 def test_only_items_that_the_page_lists_are_loaded(viewer, address, folder):
     page = address.partition("#")[0]
     (folder / "items" / "other.js").write_text("window.ran = 3;")
-    for name, said in (
-        ("", "Choose a chapter below."),
-        ("other", "no items of “other”"),
-    ):
+    for name, said in (("", "Choose a chapter below."), ("other", "no items of “other”")):
         viewer.goto(f"{page}?{name}#of={name}")
         assert said in viewer.locator(".items").inner_text()
     assert viewer.evaluate("window.ran") is None
@@ -200,9 +185,7 @@ def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, many):
     address = viewer.url
     assert "system=Full+pipeline&against=Dense+%26+co&change=worse" in address
     assert listed(viewer)[:3] == ["n0", "n1", "n2"]  # the largest losses first
-    shows(
-        viewer, ".compared", "nDCG@10: Full pipeline 0.000, Dense & co 1.000 (−1.000)"
-    )
+    shows(viewer, ".compared", "nDCG@10: Full pipeline 0.000, Dense & co 1.000 (−1.000)")
     viewer.reload()
     shows(viewer, "output", "20 of 40 questions")
     assert viewer.url == address and listed(viewer)[0] == "n0"

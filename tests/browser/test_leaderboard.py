@@ -54,13 +54,8 @@ def site(tmp_path_factory):
     pair = (HOSTILE, "Random order")
     scores = {}
     for measure, frame in made_scores().items():
-        nothing = {
-            "same_input": lambda pairs: {pair: "both read nothing"},
-            "margin": 0.01,
-        }
-        scores[measure] = Scores(
-            frame, measure, "smoke", control="Random order", **nothing
-        )
+        nothing = {"same_input": lambda pairs: {pair: "both read nothing"}, "margin": 0.01}
+        scores[measure] = Scores(frame, measure, "smoke", control="Random order", **nothing)
     by_measure = {measure: made.pairs() for measure, made in scores.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "RESULTS", folder / "results")
@@ -70,9 +65,7 @@ def site(tmp_path_factory):
         path = folder / "results" / "mine" / "items" / "first.json"
         path.parent.mkdir()
         path.write_text(json.dumps(items))
-        pages = leaderboard.leaderboard_pages(
-            read_chapters("mine", ["first", "second"])
-        )
+        pages = leaderboard.leaderboard_pages(read_chapters("mine", ["first", "second"]))
     (folder / "data.js").write_text(pages["leaderboard.js"])
     (folder / "page.html").write_text(PAGE)
     return (folder / "page.html").as_uri(), by_measure
@@ -93,27 +86,21 @@ def keep(cell, scores):
 def rows(viewer):
     """Give the table under the forest: cells by system."""
     lines = [line.split("\t") for line in viewer.locator("tbody tr").all_inner_texts()]
-    return {
-        system.strip(): [cell.strip() for cell in cells] for system, *cells in lines
-    }
+    return {system.strip(): [cell.strip() for cell in cells] for system, *cells in lines}
 
 
 def written(row, counts):
     """Write a contrast and its counts as the page does; nothing of what was not measured."""
     if row["verdict"] == NOT_MEASURED:
         return ["–", NOT_MEASURED, "–", "–", "–"]
-    numbers = [
-        f"{row[name]:+z.3f}".replace("-", "−") for name in ("difference", "low", "high")
-    ]
+    numbers = [f"{row[name]:+z.3f}".replace("-", "−") for name in ("difference", "low", "high")]
     interval = f"{numbers[0]} [{numbers[1]}, {numbers[2]}]"
     return [interval, row["verdict"], *(str(row[name]) for name in counts)]
 
 
 def test_every_pair_in_both_directions_is_what_the_chapter_computed(viewer, site):
     address, by_measure = site
-    for measure, baseline in itertools.product(
-        by_measure, by_measure["P@1"]["system"].unique()
-    ):
+    for measure, baseline in itertools.product(by_measure, by_measure["P@1"]["system"].unique()):
         viewer.goto("about:blank")
         viewer.goto(address)
         viewer.get_by_label("Measure").select_option(measure)
@@ -131,9 +118,7 @@ def test_every_pair_in_both_directions_is_what_the_chapter_computed(viewer, site
                 "verdict": OPPOSITE.get(row["verdict"], row["verdict"]),
             }
             cells = table[row["against"]]
-            assert cells[1:3] + cells[4:7] == written(
-                turned, ["worse", "equal", "better"]
-            )
+            assert cells[1:3] + cells[4:7] == written(turned, ["worse", "equal", "better"])
 
 
 def test_the_keyboard_alone_chooses_and_the_address_keeps_the_choice(viewer, site):

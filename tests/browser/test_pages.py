@@ -34,13 +34,9 @@ def test_every_page_opens_from_disk_on_a_phone_and_prints(site, tab):
         problems[name] = tab.problems + tab.faults_of_layout()
         if name.startswith("run/notebooks/"):
             alternatives = tab.page.evaluate(ALTERNATIVES)
-            has_figures = (
-                alternatives or "published_figures" in name
-            )  # which has tables alone
+            has_figures = alternatives or "published_figures" in name  # which has tables alone
             problems[name] += (
-                []
-                if has_figures and all(alternatives)
-                else ["a figure without alternative text"]
+                [] if has_figures and all(alternatives) else ["a figure without alternative text"]
             )
         tab.page.add_style_tag(content=STILL)
         tab.page.emulate_media(media="print", color_scheme="dark")

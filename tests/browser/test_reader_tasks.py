@@ -22,26 +22,14 @@ WORDS_BEFORE = """(phrase) => {
 }"""
 CHAPTER = "run/notebooks/{}-smoke.html"
 TASKS = {
-    "does the reranker help?": (
-        CHAPTER.format("retrieval_ablation"),
-        "systems without a reranker",
-    ),
+    "does the reranker help?": (CHAPTER.format("retrieval_ablation"), "systems without a reranker"),
     "is the documented combination as good?": (
         CHAPTER.format("retrieval_ablation"),
         "combination that COUNTERCASE documents",
     ),
-    "how good is it on this data set?": (
-        CHAPTER.format("retrieval_ablation"),
-        r"first for \d+ %",
-    ),
-    "which facts matter?": (
-        CHAPTER.format("counterfactual_sensitivity"),
-        "Do edits of case facts",
-    ),
-    "would other raters agree?": (
-        CHAPTER.format("rater_agreement"),
-        "Would other raters",
-    ),
+    "how good is it on this data set?": (CHAPTER.format("retrieval_ablation"), r"first for \d+ %"),
+    "which facts matter?": (CHAPTER.format("counterfactual_sensitivity"), "Do edits of case facts"),
+    "would other raters agree?": (CHAPTER.format("rater_agreement"), "Would other raters"),
     "can I trust it on my claims?": (
         CHAPTER.format("factcheck_transfer"),
         "[Oo]ther people.s claims",
@@ -51,10 +39,7 @@ TASKS = {
         "COUNTERCASE.s faithfulness",
     ),
     "is .83 good?": ("words.html", "neither good nor bad"),
-    "which of two assistants is better?": (
-        CHAPTER.format("assistant"),
-        "above No retrieval",
-    ),
+    "which of two assistants is better?": (CHAPTER.format("assistant"), "above No retrieval"),
     "would the check see a dropped not?": (
         CHAPTER.format("explanation_quality"),
         r"turned negation.*The score drops for \d+ %",
@@ -72,14 +57,8 @@ TASKS = {
         "without decomposition, without query diversity",
     ),
     "what may be used commercially?": ("data_cards.html", "Non-commercial use only"),
-    "what does the reranker cost?": (
-        "generated/leaderboard.html",
-        r"Full pipeline [.\d]+ \[.* ms",
-    ),
-    "how many items and raters?": (
-        CHAPTER.format("power"),
-        "Smallest study that finds",
-    ),
+    "what does the reranker cost?": ("generated/leaderboard.html", r"Full pipeline [.\d]+ \[.* ms"),
+    "how many items and raters?": (CHAPTER.format("power"), "Smallest study that finds"),
     "how do I train a shift?": ("methods/embedding_shift.html", "casebook shift train"),
     "which contradictions are missed?": (
         CHAPTER.format("factcheck_confusion"),

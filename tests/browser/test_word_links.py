@@ -28,12 +28,8 @@ def test_the_first_mention_in_a_section_leads_to_the_list(tab, chapter):
     tab.open(chapter)
     links = tab.page.evaluate(LINKS)
     assert {"ndcg", "interval"} <= {link["place"] for link in links}
-    assert [
-        link for link in links if link["sentence"] != SENTENCES[link["place"]]
-    ] == []
+    assert [link for link in links if link["sentence"] != SENTENCES[link["place"]]] == []
     assert not any(link["wrong"] for link in links)
     pairs = [(link["section"], link["place"]) for link in links]
-    assert len(pairs) == len({*pairs}) and len(pairs) > len(
-        {place for _, place in pairs}
-    )
+    assert len(pairs) == len({*pairs}) and len(pairs) > len({place for _, place in pairs})
     assert tab.problems == []

@@ -72,11 +72,7 @@ def test_json(coders, run):
 
 
 WRONG = [
-    (
-        "A,B\n1,2\n",
-        ["--counts", "A,B"],
-        "--raters has no effect with --counts|--counts has no",
-    ),
+    ("A,B\n1,2\n", ["--counts", "A,B"], "--raters has no effect with --counts|--counts has no"),
     ("A,B\n1,2\n", ["--values", "x"], "'x' is not of the form WORD=MEANING"),
     ("A,B\n1,2\n", ["--resamples", "99"], "greater than or equal to 100"),
     ("A,B\n1,2\n1,2\n", ["--level", "odd"], "unknown level 'odd'"),
@@ -106,8 +102,6 @@ def test_published_counts(run, tmp_path):
     # Fleiss' kappa of 14 raters, 10 items and 5 categories (Wikipedia).
     rows = ["0,0,0,0,14", "0,2,6,4,2", "0,0,3,5,6", "0,3,9,2,0", "2,2,8,1,1"]
     rows += ["7,7,0,0,0", "3,2,6,3,0", "2,5,3,2,2", "6,5,2,1,0", "0,2,2,3,7"]
-    counts.write_text(
-        "item,1,2,3,4,5\n" + "\n".join(f"q{n},{row}" for n, row in enumerate(rows))
-    )
+    counts.write_text("item,1,2,3,4,5\n" + "\n".join(f"q{n},{row}" for n, row in enumerate(rows)))
     found = json.loads(run(counts, "--counts", "1,2,3,4,5", "--json")[1])
     assert round(found["fleiss_kappa"]["estimate"], 3) == 0.210

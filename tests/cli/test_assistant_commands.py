@@ -12,9 +12,7 @@ LOG = DATA / "assistant" / "answers.jsonl"
 
 def changed(path, change):
     rows = [json.loads(line) for line in LOG.read_text(encoding="utf-8").splitlines()]
-    path.write_text(
-        "\n".join(json.dumps(row | change(row)) for row in rows), encoding="utf-8"
-    )
+    path.write_text("\n".join(json.dumps(row | change(row)) for row in rows), encoding="utf-8")
     return path
 
 
@@ -25,27 +23,15 @@ def test_exit_codes_of_the_gate(casebook, tmp_path):
     assert code == 2
     assert json.loads(out)["verdict"] == "fail"
     assert err.strip() == "casebook: gate: fail"
-    other = changed(
-        tmp_path / "other.jsonl", lambda row: {"question": row["question"] + "!"}
-    )
+    other = changed(tmp_path / "other.jsonl", lambda row: {"question": row["question"] + "!"})
     assert casebook("gate", "log", other, "--against", LOG)[0] == 5
     unsure = changed(
         tmp_path / "unsure.jsonl",
-        lambda row: {
-            "answer": row["reference"] if row["id"] < "sq06" else row["answer"]
-        },
+        lambda row: {"answer": row["reference"] if row["id"] < "sq06" else row["answer"]},
     )
     assert casebook("gate", "log", LOG, "--against", unsure, "-m", "token F1")[0] == 4
     renamed = changed(tmp_path / "renamed.jsonl", lambda row: {"reply": row["answer"]})
-    as_reply = (
-        "gate",
-        "log",
-        renamed,
-        "--against",
-        renamed,
-        "--columns",
-        "answer=reply",
-    )
+    as_reply = ("gate", "log", renamed, "--against", renamed, "--columns", "answer=reply")
     assert casebook(*as_reply)[0] == 0
     assert casebook(*as_reply[:-1], "answer=replies")[0] == 1
 
@@ -70,24 +56,16 @@ def own_log(path, **fields):
         | {"contexts": [f"The {thing} is ours, and the landlord looks after it."]}
         for number, thing in enumerate(OTHERS)
     ]
-    path.write_text(
-        "".join(json.dumps(row | fields) + "\n" for row in rows), encoding="utf-8"
-    )
+    path.write_text("".join(json.dumps(row | fields) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(
-    tmp_path, monkeypatch
-):
+def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path, monkeypatch):
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
-    path = own_log(
-        tmp_path / "a.jsonl", reference="The landlord looks after it, by the agreement."
-    )
+    path = own_log(tmp_path / "a.jsonl", reference="The landlord looks after it, by the agreement.")
     assert not [each for each in answers_to(path) if "wanted" in each["question"]]
     (each,) = [
-        each
-        for each in answers_to(path, agreement_level=0.8)
-        if "wanted" in each["question"]
+        each for each in answers_to(path, agreement_level=0.8) if "wanted" in each["question"]
     ]
     assert (each["decision"], each["null"]) == ("worse", 0.8)
 
@@ -103,10 +81,7 @@ def test_two_logs_are_given_as_a_list_and_the_answers_name_them(tmp_path, monkey
     own_log(tmp_path / "a.jsonl")
     own_log(tmp_path / "b.jsonl", answer="Nobody knows the pudding.", faithfulness=0.5)
     first = answers_to(["a.jsonl", "b.jsonl"])
-    assert (
-        first[0]["question"]
-        == "Does a have a higher share of grounded sentences than b?"
-    )
+    assert first[0]["question"] == "Does a have a higher share of grounded sentences than b?"
     assert (first[0]["dataset"], first[0]["system"]) == ("log a.jsonl, b.jsonl", "a")
     assert (first[0]["value"], first[0]["n"]) == (1, 7)
     assert first[1]["against"] == "contexts of other questions"
@@ -114,9 +89,7 @@ def test_two_logs_are_given_as_a_list_and_the_answers_name_them(tmp_path, monkey
 
 def answers_to(log, **parameters):
     """Answers of the chapter on a log."""
-    chapter = cells_of(
-        "10_assistant.ipynb", run="t", log=log, n_resamples=200, **parameters
-    )
+    chapter = cells_of("10_assistant.ipynb", run="t", log=log, n_resamples=200, **parameters)
     outputs = chapter["chapter"].outputs
     path = outputs.folder / "headlines" / f"{outputs.cell}.json"
     return json.loads(path.read_text()) if path.is_file() else []
@@ -128,7 +101,5 @@ def cells_of(notebook, **parameters):
     for cell in nbformat.read(NOTEBOOKS / notebook, 4).cells:
         if cell.cell_type == "code":
             exec(cell.source, values)
-            values |= (
-                parameters if "parameters" in cell.metadata.get("tags", []) else {}
-            )
+            values |= parameters if "parameters" in cell.metadata.get("tags", []) else {}
     return values

@@ -30,11 +30,7 @@ def test_evaluate_prints_means_intervals_and_the_account(casebook, files):
     found = json.loads(out)
     assert code == 0
     # q1: rank 1; q2: rank 2; q3: judged, not in the run, counted as 0.
-    assert found["per_query"] == {
-        "q1": {"RR": 1.0},
-        "q2": {"RR": 0.5},
-        "q3": {"RR": 0.0},
-    }
+    assert found["per_query"] == {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}, "q3": {"RR": 0.0}}
     assert found["measures"]["RR"]["mean"] == pytest.approx(0.5)
     assert found["measures"]["RR"]["n"] == 3
     assert found["measures"]["RR"]["ci"] == [None, None]
@@ -57,16 +53,10 @@ BAD = [
         ["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "plugged_measures:text"],
         "could not convert",
     ),
-    (
-        ["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "plugged_measures:failing"],
-        "two lines",
-    ),
+    (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "plugged_measures:failing"], "two lines"),
     (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "nDGC@10"], "nDCG"),
     (["compare", "{dir}/qrels", "{dir}/a.run"], "two or more different runs"),
-    (
-        ["compare", "{dir}/qrels", "{dir}/a.run", "{dir}/a.run"],
-        "two or more different runs",
-    ),
+    (["compare", "{dir}/qrels", "{dir}/a.run", "{dir}/a.run"], "two or more different runs"),
     (["run", "bogus"], "unknown experiment 'bogus'"),
     (["run", "retrieval_ablation", "-p", "colour=red"], "no parameter colour"),
     (["run", "retrieval_ablation", "-p", "dataset"], "not of the form name=value"),
@@ -88,10 +78,7 @@ NEAR = [
     ("run query_length --dry-run -p dataset=smoek", "did you mean 'smoke'?"),
     ("data card smoek", "did you mean 'smoke'?"),
     ("evaluate {dir}/qrels {dir}/a.run -m nDGC@10", "did you mean 'nDCG'?"),
-    (
-        "gate log a.jsonl --against b.jsonl --measure tokneF1",
-        "did you mean 'token F1'?",
-    ),
+    ("gate log a.jsonl --against b.jsonl --measure tokneF1", "did you mean 'token F1'?"),
     ("compare {dir}/scores.csv --against bm52", "did you mean 'bm25'?"),
     ("compare {dir}/scores.csv --score scroe", "did you mean 'score'?"),
 ]
@@ -119,9 +106,7 @@ def test_bad_input_is_one_clear_line(casebook, files, tmp_path, monkeypatch):
     (tmp_path / "broken").write_text("q1 Q0 d1 1 2.0 a\nq1 Q0 d2\n")
 
     def check(arguments, message):
-        code, out, err = casebook(
-            *[word.replace("{dir}", str(tmp_path)) for word in arguments]
-        )
+        code, out, err = casebook(*[word.replace("{dir}", str(tmp_path)) for word in arguments])
         assert (code, out, err.count("\n")) == (1, "", 1)
         assert err.startswith("casebook: ")
         assert message in err
@@ -131,23 +116,11 @@ def test_bad_input_is_one_clear_line(casebook, files, tmp_path, monkeypatch):
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path):
     (tmp_path / "qrels").write_text("".join(f"q{n} 0 d 1\n" for n in range(3000)))
-    (tmp_path / "run").write_text(
-        "".join(f"q{n} Q0 d 1 1.0 tag\n" for n in range(3000))
-    )
+    (tmp_path / "run").write_text("".join(f"q{n} Q0 d 1 1.0 tag\n" for n in range(3000)))
     ours, theirs = os.pipe()
     os.close(ours)
-    words = [
-        sys.executable,
-        "-m",
-        "casebook",
-        "evaluate",
-        "qrels",
-        "run",
-        "--per-query",
-    ]
-    done = subprocess.run(
-        words, stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    )
+    words = [sys.executable, "-m", "casebook", "evaluate", "qrels", "run", "--per-query"]
+    done = subprocess.run(words, stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     os.close(theirs)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -189,9 +162,7 @@ HEAVY = {"matplotlib", "numpy", "pandas", "pydantic", "scipy", "sklearn", "torch
 
 def test_help_is_quick():
     helped = "import sys; from casebook.cli import _run; _run(['--help']); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", helped], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", helped], capture_output=True, text=True)
     assert "Usage" in done.stdout and not HEAVY & {*done.stdout.split()}
 
 
@@ -229,10 +200,8 @@ def test_a_command_without_options_does_what_the_function_behind_it_does():
         for option in of_command.keys() & of_function.keys():
             pair = of_command[option], of_function[option].default
             is_needed = pair[1] is inspect.Parameter.empty
-            assert (
-                is_needed
-                or pair[0] == pair[1]
-                or {*map(str, pair)} <= {*map(str, EMPTY)}
-            ), option
+            assert is_needed or pair[0] == pair[1] or {*map(str, pair)} <= {*map(str, EMPTY)}, (
+                option
+            )
 
     assert failing(check, BEHIND) == []

@@ -21,14 +21,10 @@ def exam(tmp_path, monkeypatch):
     scores = pd.DataFrame({"old": draws.uniform(0, 0.6, 40).round(3)})
     scores.insert(0, "new", (scores["old"] + 0.3 + draws.normal(0, 0.05, 40)).round(3))
     scores["twin"] = scores["old"]
-    wide = scores.assign(
-        pupil=[f"{k:02d}" for k in range(40)], klass=[k // 5 for k in range(40)]
-    )
+    wide = scores.assign(pupil=[f"{k:02d}" for k in range(40)], klass=[k // 5 for k in range(40)])
     wide.to_csv("wide.csv", index=False)
     long = wide.melt(["pupil", "klass"], SYSTEMS, "system", "points")
-    long.sample(frac=1, random_state=1).to_json(
-        "long.jsonl", orient="records", lines=True
-    )
+    long.sample(frac=1, random_state=1).to_json("long.jsonl", orient="records", lines=True)
     return scores.assign(klass=wide["klass"])
 
 
@@ -60,13 +56,9 @@ def test_both_layouts_give_the_contrasts_of_the_scores(casebook, exam, against):
             assert abs(row["difference"]) == pytest.approx(abs(of_pair.difference))
             assert row["p_adjusted"] == pytest.approx(of_pair.p_adjusted)
             assert (row["n"], row["groups"], row["measure"]) == (40, 8, "points")
-    verdicts = {
-        (row["system"], row["against"]): row["verdict"] for row in wide["pairs"]
-    }
+    verdicts = {(row["system"], row["against"]): row["verdict"] for row in wide["pairs"]}
     assert verdicts["new", "old"] == "better"
-    assert (
-        verdicts.get(("old", "twin"), verdicts.get(("twin", "old"))) == "no difference"
-    )
+    assert verdicts.get(("old", "twin"), verdicts.get(("twin", "old"))) == "no difference"
     values = {row["system"]: row["value"] for row in long["systems"]}
     assert values == pytest.approx(exam[SYSTEMS].mean().to_dict())
     if not against:
@@ -90,38 +82,20 @@ REFUSED = [
         [],
         "1 of 2 units lack a score of some system, such as '1'",
     ),
-    (
-        TABLE.replace("b", "a"),
-        [],
-        ":3: unit '1', system 'a' stands in an earlier row already",
-    ),
+    (TABLE.replace("b", "a"), [], ":3: unit '1', system 'a' stands in an earlier row already"),
     (TABLE.replace("b,0", "A,0"), [], "system 'A' is a name above but for case"),
     (TABLE.replace("1,b,0,x", "1,b,0,y"), [], ":3: unit '1' is in another cluster"),
-    (
-        TABLE.replace("a,1", "a,C"),
-        [],
-        "score 'C' is no number: --values C= if it is missing",
-    ),
-    (
-        "id,a\n1,1\n",
-        ["--systems", "a"],
-        "has scores of a only: to compare takes two systems",
-    ),
+    (TABLE.replace("a,1", "a,C"), [], "score 'C' is no number: --values C= if it is missing"),
+    ("id,a\n1,1\n", ["--systems", "a"], "has scores of a only: to compare takes two systems"),
     (TABLE, ["--systems", "score,grp"], "has no 'grp' for grp: did you mean 'group'?"),
-    (
-        TABLE,
-        ["--systems", "a,b", "--score", "score"],
-        "--score has no effect with --systems",
-    ),
+    (TABLE, ["--systems", "a,b", "--score", "score"], "--score has no effect with --systems"),
     (TABLE, ["--against", "c"], "there is no score of c; choose from a, b"),
     (TABLE, ["-m", "x", "-m", "y"], "is of one measure"),
     (TABLE, ["--columns", "units=id"], "'units' is no role here: choose from unit"),
 ]
 
 
-def test_what_cannot_be_compared_is_one_line_with_the_remedy(
-    casebook, tmp_path, monkeypatch
-):
+def test_what_cannot_be_compared_is_one_line_with_the_remedy(casebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def check(text, options, message):
@@ -135,9 +109,7 @@ def test_what_cannot_be_compared_is_one_line_with_the_remedy(
     assert code == 1 and "--unit has no effect on runs" in err
 
 
-def test_judgements_and_runs_in_tables_score_as_those_of_trec(
-    casebook, tmp_path, monkeypatch
-):
+def test_judgements_and_runs_in_tables_score_as_those_of_trec(casebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files = {
         "q.txt": "007 0 d1 1\n#8 0 d2 2\n",
@@ -149,37 +121,23 @@ def test_judgements_and_runs_in_tables_score_as_those_of_trec(
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     expected = casebook("evaluate", "q.txt", "r.txt", "-m", "RR", "--json")
-    assert json.loads(expected[1])["per_query"] == {
-        "007": {"RR": 0.5},
-        "#8": {"RR": 1.0},
-    }
+    assert json.loads(expected[1])["per_query"] == {"007": {"RR": 0.5}, "#8": {"RR": 1.0}}
     code, out, err = casebook(
         "evaluate", "q.txt", "r.csv", "-m", "RR", "--json", "--columns", "query=topic"
     )
-    assert (code, out) == expected[
-        :2
-    ] and "read: query = 'topic', document = 'docno'" in err
-    assert (
-        casebook("evaluate", "q.tsv", "r.json", "-m", "RR", "--json")[:2]
-        == expected[:2]
-    )
+    assert (code, out) == expected[:2] and "read: query = 'topic', document = 'docno'" in err
+    assert casebook("evaluate", "q.tsv", "r.json", "-m", "RR", "--json")[:2] == expected[:2]
     code, _, err = casebook("evaluate", "q.tsv", "r.csv", "-m", "RR")
     assert code == 1 and "type --columns query=topic" in err
     assert casebook("evaluate", "q.txt", "r.txt", "--columns", "query=topic")[0] == 1
 
 
-def test_a_gate_on_scores_of_another_tool_has_an_exit_code_for_each_verdict(
-    casebook, tmp_path
-):
+def test_a_gate_on_scores_of_another_tool_has_an_exit_code_for_each_verdict(casebook, tmp_path):
     """Passes, fails, is undecided and incomparable as the interval of the paired t test says."""
     draws = np.random.default_rng(7)
     old = draws.normal(0.5, 0.1, 40)
     noise = draws.normal(0, 0.02, 40)
-    news = {
-        "better": old + 0.1 + noise,
-        "worse": old - 0.1 + noise,
-        "near": old - 0.02 + noise,
-    }
+    news = {"better": old + 0.1 + noise, "worse": old - 0.1 + noise, "near": old - 0.02 + noise}
     path = tmp_path / "scores.csv"
 
     def gated(name, *options, drop=()):

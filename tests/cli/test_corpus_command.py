@@ -25,9 +25,7 @@ def encoded(tmp_path, casebook):
         first = (SMOKE / name).read_text().splitlines(keepends=True)[:12]
         (small / name).write_text("".join(first))
     place = tmp_path / "corpus"
-    assert (
-        casebook("corpus", "encode", small, "--out", place, "--shard-size", 6)[0] == 0
-    )
+    assert casebook("corpus", "encode", small, "--out", place, "--shard-size", 6)[0] == 0
 
     def search(*options):
         return casebook("corpus", "search", place, small, *options)
@@ -43,9 +41,7 @@ def test_a_search_gives_the_run_of_an_index_in_memory(encoded, tmp_path):
         assert (code, err) == (0, "")
         (tmp_path / "run").write_text(out)
         encoder = load_encoder(cache=False)
-        retriever = HybridRetriever(
-            read_collection(small), encoder, mode=mode or "full"
-        )
+        retriever = HybridRetriever(read_collection(small), encoder, mode=mode or "full")
         result = retriever.retrieve_many(questions["text"].tolist(), top_k=4, depth=4)
         expected = result.run(questions["query_id"])
         run = read_run(tmp_path / "run")
@@ -56,9 +52,7 @@ def test_a_search_gives_the_run_of_an_index_in_memory(encoded, tmp_path):
             assert scores == pytest.approx(best, abs=1e-6)
 
 
-def test_as_many_processes_as_asked_for_encode(
-    encoded, tmp_path, casebook, monkeypatch
-):
+def test_as_many_processes_as_asked_for_encode(encoded, tmp_path, casebook, monkeypatch):
     """Each writes its own shard, of the vectors that one process writes."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     small, _ = encoded
@@ -67,10 +61,7 @@ def test_as_many_processes_as_asked_for_encode(
     code, out, _ = casebook("corpus", "encode", small, "--out", place, *options)
     assert (code, json.loads(out)["shards"]) == (0, 2)
     assert len(list(place.glob("files-*/shards/*.sha256"))) == 2
-    one, two = (
-        np.load(next(tmp_path.glob(f"{name}/*/vectors.npy")))
-        for name in ("corpus", "two")
-    )
+    one, two = (np.load(next(tmp_path.glob(f"{name}/*/vectors.npy"))) for name in ("corpus", "two"))
     np.testing.assert_allclose(one, two, atol=1e-6)
 
 
@@ -101,19 +92,10 @@ def test_the_record_of_an_encoding_counts_and_hashes(tmp_path, casebook):
     """Documents, passages and dimensions (384: all-MiniLM-L6-v2), and the hash of each file."""
     folder = tmp_path / "three"
     folder.mkdir()
-    texts = {
-        "a": "Hail is covered.",
-        "b": "Frost is not.",
-        "c": " ".join(["Rain falls."] * 100),
-    }
-    rows = [
-        json.dumps({"_id": name, "title": "", "text": text})
-        for name, text in texts.items()
-    ]
+    texts = {"a": "Hail is covered.", "b": "Frost is not.", "c": " ".join(["Rain falls."] * 100)}
+    rows = [json.dumps({"_id": name, "title": "", "text": text}) for name, text in texts.items()]
     (folder / "corpus.jsonl").write_text("\n".join(rows))
-    code, out, _ = casebook(
-        "corpus", "encode", folder, "--out", tmp_path / "made", "--json"
-    )
+    code, out, _ = casebook("corpus", "encode", folder, "--out", tmp_path / "made", "--json")
     found = json.loads(out)
     assert code == 0 and (found["documents"], found["dims"]) == (3, 384)
     assert found["passages"] > 3  # the third has 200 words, and a passage at most 130

@@ -26,9 +26,7 @@ def place(tmp_path, monkeypatch):
     collection = tmp_path / "mine"
     collection.mkdir()
     corpus = [{"_id": "d1", "text": "water"}, {"_id": "d2", "text": "fire"}]
-    (collection / "corpus.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in corpus)
-    )
+    (collection / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in corpus))
     (collection / "queries.jsonl").write_text('{"_id": "q", "text": "water"}\n')
     return tmp_path
 
@@ -36,10 +34,7 @@ def place(tmp_path, monkeypatch):
 OVERWRITING = [
     ("mine/corpus.jsonl", "sensitivity run case.txt mine -o mine/corpus.jsonl"),
     ("case.txt", "sensitivity run case.txt smoke --mode bm25 -o case.txt"),
-    (
-        "mine/queries.jsonl",
-        "corpus search . mine/queries.jsonl --out mine/queries.jsonl",
-    ),
+    ("mine/queries.jsonl", "corpus search . mine/queries.jsonl --out mine/queries.jsonl"),
     ("claims.txt", "factcheck run claims.txt --out claims.txt"),
 ]
 
@@ -86,11 +81,7 @@ def test_a_parameter_that_is_published_holds_no_password(casebook):
         words = ("run", "blind_study", "--run", "refused", "-p", f"url={value}")
         code, out, err = casebook(*words)
         assert (code, out, err.count("\n")) == (1, "", 1)
-        assert (
-            err.startswith("casebook: url: ")
-            and message in err
-            and "hunter22" not in err
-        )
+        assert err.startswith("casebook: url: ") and message in err and "hunter22" not in err
 
     before = set(RESULTS.iterdir())
     assert failing(check, SECRET) == []

@@ -35,9 +35,7 @@ def test_the_commands_that_score_files_import_no_extra(tmp_path, monkeypatch):
     monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
     commands = base_commands(tmp_path)
     words = [sys.executable, "-c", WITHOUT, json.dumps(commands)]
-    done = subprocess.run(
-        words, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     codes = re.findall(r"^(\d+) of (.*)$", done.stdout, re.M)
     assert [line for code, line in codes if code != "0"] == [], done.stderr
     assert (len(codes), done.returncode) == (len(commands), 0), done.stderr
@@ -56,14 +54,10 @@ def test_the_extras_are_those_of_the_package():
 
 def test_a_missing_package_is_one_line_with_what_to_install(monkeypatch, capsys):
     absent = ("faiss", "bm25s")
-    monkeypatch.setattr(
-        "casebook.cli.extras.find_spec", lambda name: name not in absent
-    )
+    monkeypatch.setattr("casebook.cli.extras.find_spec", lambda name: name not in absent)
 
     def lacking(words):
-        raise ModuleNotFoundError(
-            "No module named 'faiss.contrib'", name="faiss.contrib"
-        )
+        raise ModuleNotFoundError("No module named 'faiss.contrib'", name="faiss.contrib")
 
     monkeypatch.setattr("casebook.cli._our_words", lacking)
     assert _run(["run"]) == 1
@@ -77,7 +71,5 @@ def test_a_missing_package_is_one_line_with_what_to_install(monkeypatch, capsys)
     require("llm")
     assert what_is_missing(ModuleNotFoundError(name="my_module")) is None
     monkeypatch.setattr("casebook.cli.what_is_missing", lambda error: None)
-    with pytest.raises(
-        ModuleNotFoundError
-    ):  # a fault of ours, or of the user's own code
+    with pytest.raises(ModuleNotFoundError):  # a fault of ours, or of the user's own code
         _run(["run"])

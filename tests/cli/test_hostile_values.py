@@ -71,17 +71,12 @@ def test_a_link_to_itself_is_one_line_that_names_it(casebook, place):
 
 def test_a_pipe_that_nobody_writes_is_not_waited_for(casebook, place):
     refused(casebook("evaluate", "pipe", "run"), "pipe", "no file or folder")
-    refused(
-        casebook("factcheck", "run", "claims.txt", "--ratings=pipe"),
-        "no file or folder",
-    )
+    refused(casebook("factcheck", "run", "claims.txt", "--ratings=pipe"), "no file or folder")
 
 
 def test_what_a_shell_pipes_in_is_read(place):
     reading = f"{sys.executable} -m casebook evaluate <(cat qrels) run -m RR"
-    done = subprocess.run(
-        ["bash", "-c", reading], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["bash", "-c", reading], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert "RR 1.0000" in done.stdout
 
@@ -92,20 +87,9 @@ def test_no_output_takes_the_place_of_a_device(casebook, place):
     assert Path("/dev/null").is_char_device()
     with pytest.raises(InputError, match=r"pipe: .*name a file"):
         write_text(place / "pipe", "text")
-    words = (
-        "sensitivity",
-        "run",
-        "case.txt",
-        "smoke",
-        "--mode",
-        "bm25",
-        "-o",
-        "/dev/null",
-    )
+    words = ("sensitivity", "run", "case.txt", "smoke", "--mode", "bm25", "-o", "/dev/null")
     code, out, err = casebook(*words)
-    refused(
-        (code, out, f"{err.splitlines()[-1]}\n"), "/dev/null"
-    )  # after what is lacking
+    refused((code, out, f"{err.splitlines()[-1]}\n"), "/dev/null")  # after what is lacking
 
 
 def test_a_clock_that_is_none_is_one_line(casebook, monkeypatch):
@@ -125,9 +109,7 @@ SEEN = r"\x1b[2J\x07\x9b1m\u202e\u2066"
 
 
 def harmless(text):
-    return not any(
-        char in text for char in ESCAPES if not char.isalnum() and char != "["
-    )
+    return not any(char in text for char in ESCAPES if not char.isalnum() and char != "[")
 
 
 def test_control_characters_of_ids_are_shown_and_not_sent(casebook, place):

@@ -33,9 +33,7 @@ def test_an_option_without_effect_is_refused(casebook, tmp_path, monkeypatch):
     Path("e.csv").write_text(
         "case_id,chunk_id,explanation_text,source_chunk_text\nc1,k1,because,text\n"
     )
-    Path("claims.jsonl").write_text(
-        '{"id": 1, "claim": "Rent is due.", "label": "SUPPORTED"}\n'
-    )
+    Path("claims.jsonl").write_text('{"id": 1, "claim": "Rent is due.", "label": "SUPPORTED"}\n')
     Path("t.csv").write_text("row,accuracy,n,positives\nA,0.8,10,8\n")
 
     def check(words, option):

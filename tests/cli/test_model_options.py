@@ -34,9 +34,7 @@ ABSENT = [
 ]
 
 
-def test_what_is_not_here_is_refused_before_anything_is_done(
-    casebook, tmp_path, monkeypatch
-):
+def test_what_is_not_here_is_refused_before_anything_is_done(casebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def check(command, refusal):

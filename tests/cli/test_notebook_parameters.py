@@ -34,53 +34,21 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     amiss = {}
     for experiment, given, message in [
-        (
-            "retrieval_ablation",
-            "seed=many",
-            "seed should be a valid integer, not 'many'",
-        ),
-        (
-            "retrieval_ablation",
-            "max_missing=2",
-            "should be less than or equal to 1, not 2",
-        ),
-        (
-            "retrieval_ablation",
-            "pipeline=all",
-            "pipeline should be a valid dictionary, not 'all'",
-        ),
+        ("retrieval_ablation", "seed=many", "seed should be a valid integer, not 'many'"),
+        ("retrieval_ablation", "max_missing=2", "should be less than or equal to 1, not 2"),
+        ("retrieval_ablation", "pipeline=all", "pipeline should be a valid dictionary, not 'all'"),
         ("retrieval_ablation", "pipeline.mmr=true", "has no parameter pipeline.mmr"),
-        (
-            "retrieval_ablation",
-            "modes=bm25",
-            "modes should be a valid list, not 'bm25'",
-        ),
+        ("retrieval_ablation", "modes=bm25", "modes should be a valid list, not 'bm25'"),
         ("retrieval_ablation", "dataset=privacy_qx", "did you mean 'privacy_qa'?"),
         ("retrieval_ablation", "dataset=./nope", "dataset './nope': no such folder"),
-        (
-            "retrieval_ablation",
-            "max_missin=1",
-            "did you mean 'max_missing'?; known: base",
-        ),
-        (
-            "blind_study",
-            "raters={ann: nobody}",
-            "should be 'lay' or 'expert', not {'ann'",
-        ),
+        ("retrieval_ablation", "max_missin=1", "did you mean 'max_missing'?; known: base"),
+        ("blind_study", "raters={ann: nobody}", "should be 'lay' or 'expert', not {'ann'"),
         ("counterfactual_sensitivity", "systems=[]", "at least 1 item"),
-        (
-            "retrieval_ablation",
-            f"modes={'x' * 5000}",
-            "modes should be a valid list, not 'xxx",
-        ),
+        ("retrieval_ablation", f"modes={'x' * 5000}", "modes should be a valid list, not 'xxx"),
     ]:
         words = ["run", f"{experiment}-smoke", "--run", "x", "--dry-run", "-p", given]
         code, out, err = casebook(*words)
-        if (
-            (code, out, err.count("\n")) != (1, "", 1)
-            or message not in err
-            or len(err) > 2000
-        ):
+        if (code, out, err.count("\n")) != (1, "", 1) or message not in err or len(err) > 2000:
             amiss[given] = err
     assert amiss == {}
 
@@ -88,36 +56,16 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
 def test_names_and_files_need_no_quotes(casebook, tmp_path, monkeypatch):
     """A YAML reader would take a number, a truth value, and a name cut at its ``#``."""
     monkeypatch.chdir(tmp_path)
-    names = [
-        "a #1.jsonl",
-        "007",
-        "yes",
-        "2026-01-02",
-        "a: b",
-        "[a]",
-        "{a: 1}",
-        "[b].jsonl",
-        "'c'",
-    ]
+    names = ["a #1.jsonl", "007", "yes", "2026-01-02", "a: b", "[a]", "{a: 1}", "[b].jsonl", "'c'"]
     for name in names:
         (tmp_path / name).touch()
         words = ["run", "assistant", "--run", "x", "--dry-run", "-p"]
         assert casebook(*words, f"log={name}")[0] == 0, name
         assert casebook(*words, f"focus={name}")[0] == 0, name
     source = NOTEBOOKS / "10_assistant.ipynb"
-    taken = [
-        values_of({name: text}, [source])[name]
-        for name in ("log", "focus")
-        for text in names
-    ]
+    taken = [values_of({name: text}, [source])[name] for name in ("log", "focus") for text in names]
     assert taken == [*names, *names]
-    texts = {
-        "log": "[007, no]",
-        "focus": "null",
-        "columns": "{id: 7}",
-        "foreign": "2",
-        "new": "3",
-    }
+    texts = {"log": "[007, no]", "focus": "null", "columns": "{id: 7}", "foreign": "2", "new": "3"}
     assert values_of(texts, [source]) == {
         "log": ["007", "no"],
         "focus": None,
@@ -128,9 +76,7 @@ def test_names_and_files_need_no_quotes(casebook, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_what_a_reader_refuses_is_the_line_of_the_command(
-    casebook, tmp_path, monkeypatch
-):
+def test_what_a_reader_refuses_is_the_line_of_the_command(casebook, tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))  # for the kernel
     monkeypatch.chdir(tmp_path)

@@ -35,10 +35,7 @@ def cases(planted, tmp_path):
         facts = sheet.model_dump()
         told = planted.annotations[planted.annotations["case_id"] == sheet.case_id]
         line = {"case_id": facts.pop("case_id"), "fact_sheet": facts}
-        for key, decides in (
-            ("dispositive_facts", True),
-            ("non_dispositive_facts", False),
-        ):
+        for key, decides in (("dispositive_facts", True), ("non_dispositive_facts", False)):
             line[key] = told.loc[told["dispositive"] == decides, "fact_type"].tolist()
         lines.append(json.dumps(line))
     path.write_text("\n".join(lines), encoding="utf-8")
@@ -50,11 +47,7 @@ def test_evaluation_finds_the_facts_that_were_planted(casebook, cases, corpus):
         "sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--json"
     )
     report = json.loads(out)
-    assert (
-        code == 0
-        and report["counts"]["annotated"] == 8
-        and report["counts"]["pairs"] == 32
-    )
+    assert code == 0 and report["counts"]["annotated"] == 8 and report["counts"]["pairs"] == 32
     tables = report["tables"]
     rate = tables["Plausibility of the edits"][-1]
     stated, in_code, *_ = tables["COUNTERCASE's evaluation"]
@@ -64,23 +57,17 @@ def test_evaluation_finds_the_facts_that_were_planted(casebook, cases, corpus):
     area = tables["Facts that decide"][0]
     (against,) = tables["Facts that decide, against simple baselines"]
     assert area["low"] > 0.5 and against["against"] == "type alone"
-    assert against["level"] - against["baseline"] == pytest.approx(
-        against["difference"]
-    )
+    assert against["level"] - against["baseline"] == pytest.approx(against["difference"])
     assert against["low"] > 0
     (above,) = tables["Placebo edits above the threshold"]
     assert 0 < above["low"] <= above["value"] <= above["high"] <= 1
 
 
-def test_what_cases_lack_is_said_before_anything_is_searched(
-    casebook, corpus, tmp_path
-):
+def test_what_cases_lack_is_said_before_anything_is_searched(casebook, corpus, tmp_path):
     cases = tmp_path / "cases.jsonl"
     case = {"case_id": "c1", "fact_sheet": {"sections_cited": ["IPC-302"]}}
     cases.write_text(json.dumps(case), encoding="utf-8")
-    code, _, err = casebook(
-        "sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS
-    )
+    code, _, err = casebook("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS)
     said = [line for line in err.splitlines() if line.startswith("note: ")]
     assert code == 0 and "note: no case is annotated" in err
     lacking = {line.split()[1].rstrip(":") for line in said[:-1]}
@@ -153,22 +140,14 @@ BAD = [
     ('{"explanation": "x", "sorce": "bread.txt"}', "name one of"),
     ('{"explanation": "x", "source": "bread.txt", "contexts": ["y"]}', "name one of"),
     ('{"explanation": "x", "source": "wine.txt"}', "no such document"),
-    (
-        '{"explanation": " ", "source": "bread.txt"}',
-        "explanation (column 'explanation') is empty",
-    ),
-    (
-        '{"explanation": "x", "contexts": "y"}',
-        "is no JSON list of texts: type --lists one",
-    ),
+    ('{"explanation": " ", "source": "bread.txt"}', "explanation (column 'explanation') is empty"),
+    ('{"explanation": "x", "contexts": "y"}', "is no JSON list of texts: type --lists one"),
 ]
 
 
 def test_a_wrong_explanation_names_file_and_line(casebook, kitchen, tmp_path):
     good = {"id": "g", "explanation": "Mix flour.", "source": "bread.txt"}
-    told = written(
-        tmp_path, {"id": 7, "text": "Mix flour.", "of": ["bread.txt"], "by": "me"}
-    )
+    told = written(tmp_path, {"id": 7, "text": "Mix flour.", "of": ["bread.txt"], "by": "me"})
     words = ("--columns", "explanation=text", "--columns", "sources=of")
     code, out, _ = casebook("explain", "score", told, "--sources", kitchen, *words)
     assert code == 0 and "explanation = 'text', sources = 'of'; not read: by" in out
@@ -181,6 +160,4 @@ def test_a_wrong_explanation_names_file_and_line(casebook, kitchen, tmp_path):
         assert "explanations.jsonl:2" in error
         assert problem in error
 
-    assert (
-        failing(check, [*BAD, (good, "id 'g' stands in an earlier row already")]) == []
-    )
+    assert failing(check, [*BAD, (good, "id 'g' stands in an earlier row already")]) == []

@@ -128,7 +128,5 @@ def test_records_name_the_project_and_no_folder_of_the_author(folders, monkeypat
 def test_the_root_moves_outputs(folders, variable):
     environment = os.environ | {"CASEBOOK_ROOT": "", variable: "elsewhere"}
     words = [sys.executable, "-m", "casebook", "runs", "list"]
-    done = subprocess.run(
-        words, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert str(folders / "elsewhere" / "results") in done.stdout + done.stderr

@@ -63,13 +63,7 @@ def write_log(path, says="", count=12):
     lines = []
     for n in range(count):
         question = f"May I keep Spätzle no. {n}?"
-        lines.append(
-            {
-                "user_input": question,
-                "response": f"{says}yes, {n} days",
-                "system": "rag",
-            }
-        )
+        lines.append({"user_input": question, "response": f"{says}yes, {n} days", "system": "rag"})
         lines.append(
             {
                 "user_input": question,
@@ -88,15 +82,11 @@ def executed_until(name, notebook, **parameters):
     for cell in nbformat.read(NOTEBOOKS / notebook, 4).cells:
         if cell.cell_type == "code" and name not in values:
             exec(cell.source, values)
-            values |= (
-                parameters if "parameters" in cell.metadata.get("tags", []) else {}
-            )
+            values |= parameters if "parameters" in cell.metadata.get("tags", []) else {}
     return values
 
 
-def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(
-    tmp_path, monkeypatch
-):
+def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(tmp_path, monkeypatch):
     """Its rows and its page of items, which are published, hold sides and places: not those of the
     real study."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
@@ -135,13 +125,8 @@ def test_documented_forms(casebook, tmp_path):
 
 
 def test_a_likert_study_is_analysed(casebook, tmp_path):
-    known = {
-        "case_id": [f"c{n}" for n in range(6)],
-        "chunk_id": [f"k{n}" for n in range(6)],
-    }
-    table = pd.DataFrame(
-        known | {"explanation_text": "because", "source_chunk_text": "text"}
-    )
+    known = {"case_id": [f"c{n}" for n in range(6)], "chunk_id": [f"k{n}" for n in range(6)]}
+    table = pd.DataFrame(known | {"explanation_text": "because", "source_chunk_text": "text"})
     table.to_csv(tmp_path / "e.csv", index=False)
     raters = ["--rater=ann:expert", "--rater=bob:expert", "--format=csv"]
     casebook("forms", tmp_path / "study", "--explanations", tmp_path / "e.csv", *raters)
@@ -152,11 +137,7 @@ def test_a_likert_study_is_analysed(casebook, tmp_path):
     forms = tmp_path / "study/for_raters"
     code, out, err = casebook("analyse", forms, "--key", tmp_path / "study", "--json")
     assert code == 0, err
-    assert [row["ratings"] for row in json.loads(out)["tables"]["ratings"]] == [
-        12,
-        12,
-        12,
-    ]
+    assert [row["ratings"] for row in json.loads(out)["tables"]["ratings"]] == [12, 12, 12]
 
 
 WRONG = [
@@ -164,16 +145,10 @@ WRONG = [
     ("forms x --rater=r1", "not of the form LABEL:KIND"),
     ("forms x --rater=r1:lay", "give the answers"),
     ("forms x --log=one.jsonl {raters}", "two systems or more, not only rag"),
-    (
-        "forms x --log=log.jsonl --system=gpt {raters}",
-        "of 'gpt'; its systems are rag, base",
-    ),
+    ("forms x --log=log.jsonl --system=gpt {raters}", "of 'gpt'; its systems are rag, base"),
     ("forms x --log=log.jsonl --stratify=topic {raters}", "has no column 'topic'"),
     ("forms x --log=none.jsonl {raters}", "cannot be read"),
-    (
-        "forms x --log=log.jsonl --rater=r1:judge",
-        "raters.r1: Input should be 'lay' or 'expert'",
-    ),
+    ("forms x --log=log.jsonl --rater=r1:judge", "raters.r1: Input should be 'lay' or 'expert'"),
     ("analyse back", "give the sealed key"),
     ("analyse back/pilot_r1.xlsx --key pilot", "2 of 3 forms are not in (r2, r3)"),
     ("analyse absent.xlsx", "cannot be read"),
@@ -187,9 +162,7 @@ WRONG = [
 
 def test_wrong_use_is_one_clear_line(casebook, study, monkeypatch):
     monkeypatch.chdir(study)
-    Path("one.jsonl").write_text(
-        write_log(Path("log.jsonl")).read_text().splitlines()[0]
-    )
+    Path("one.jsonl").write_text(write_log(Path("log.jsonl")).read_text().splitlines()[0])
     before = {path: path.read_bytes() for path in Path("back").iterdir()}
 
     def check(words, message):

@@ -43,18 +43,11 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(run, case, folder, tmp_p
     report = json.loads(path.read_text(encoding="utf-8"))
     root, child = report["nodes"][:2]
     assert root["diff_vs_parent"] is None
-    assert set(root["sensitivity_scores"]) == {
-        "Section",
-        "Numerical",
-        "PartyType",
-        "Evidence",
-    }
+    assert set(root["sensitivity_scores"]) == {"Section", "Numerical", "PartyType", "Evidence"}
     diff = child["diff_vs_parent"]
     lists = {"dropped_cases", "newly_appeared_cases", "stable_cases"}
     assert set(diff) >= {*lists, "rank_displacements", "mean_displacement"}
-    assert (
-        child["fact_sheet_state"]["case_id"] == "t1" and child["counterfactual_summary"]
-    )
+    assert child["fact_sheet_state"]["case_id"] == "t1" and child["counterfactual_summary"]
     results = child["retrieval_results"]
     assert [r["rank"] for r in results] == list(range(1, len(results) + 1))
     moved = diff["rank_displacements"].values()

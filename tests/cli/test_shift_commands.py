@@ -50,24 +50,12 @@ def test_run_records_two_comparable_runs(casebook, trained):
     assert values["MapBaseline"] == pytest.approx(base.metrics["map@1"])
     delta = values["MapPosNeg"] - values["MapBaseline"]
     assert values["DeltaMap"] == pytest.approx(delta)
-    assert (
-        values["EffectiveQueryCount"]
-        == trained["result"]["Labels"]["SplitSizes"]["test"]
-    )
+    assert values["EffectiveQueryCount"] == trained["result"]["Labels"]["SplitSizes"]["test"]
 
 
 def test_training_chooses_stores_and_prints_one_score(casebook):
     """By nDCG@10 scale 0.5 was chosen here, while the stored and printed score was -0.0811."""
-    arguments = (
-        "shift",
-        "train",
-        "smoke_dev",
-        *FAST,
-        "--mode",
-        "posneg-contrast",
-        "--seed",
-        "1",
-    )
+    arguments = ("shift", "train", "smoke_dev", *FAST, "--mode", "posneg-contrast", "--seed", "1")
     code, out, _ = casebook(*arguments, "--json")
     result = json.loads(out)["result"]
     assert code == 0
@@ -89,9 +77,7 @@ def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
         options = ("smoke", "--training", trained["folder"], "--json")
         found = json.loads(casebook("shift", "run", *options)[1])
         assert why in found["note"] and found["values"]["DeltaMap"] is None
-        assert (
-            why in json.loads(casebook("shift", "eval", *options, *LOW_BAR)[1])["note"]
-        )
+        assert why in json.loads(casebook("shift", "eval", *options, *LOW_BAR)[1])["note"]
 
 
 def test_eval_writes_manifest_and_gate(casebook, trained):
@@ -121,9 +107,7 @@ def test_files_of_another_tenant_are_refused(casebook, trained, tmp_path):
 
 
 def test_training_of_other_data_is_refused(casebook, trained):
-    code, _, err = casebook(
-        "shift", "run", "smoke_dev", "--training", trained["folder"]
-    )
+    code, _, err = casebook("shift", "run", "smoke_dev", "--training", trained["folder"])
     assert code == 1 and "was trained with another DatasetHash" in err
 
 
@@ -133,10 +117,7 @@ BAD = [
     (["shift", "train", "smoke", "--hardneg-topk", "0", *FAST], "hardneg-topk"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "cannot be read"),
-    (
-        ["shift", "run", "smoke", "--latest", "--training", "x"],
-        "--latest has no effect",
-    ),
+    (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
     (
         ["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"],
         "--gate-eps has no effect without --baseline",
@@ -178,27 +159,18 @@ def insurance(tmp_path):
         for place in ("home", "abroad"):
             text = f"This policy covers {word}, {place} only."
             documents.append({"_id": f"{word}-{place}", "text": text})
-        for number, text in enumerate(
-            (f"Is {word} covered abroad?", f"cover for {word} abroad")
-        ):
+        for number, text in enumerate((f"Is {word} covered abroad?", f"cover for {word} abroad")):
             questions.append({"_id": f"{word}{number}", "text": text})
             judged.append((f"{word}{number}", f"{word}-home", 1))
     return write_beir(tmp_path / "insurance", documents, questions, {"test": judged})
 
 
 def test_files_and_metrics_are_those_of_the_document(casebook, insurance, tmp_path):
-    for words in (
-        "train",
-        "run --scale 1",
-        "eval --gate-eps 0.9",
-        "eval --no-baseline",
-    ):
+    for words in ("train", "run --scale 1", "eval --gate-eps 0.9", "eval --no-baseline"):
         command, *options = words.split()
         assert casebook("shift", command, insurance, *options)[0] in (0, 2, 4)
     root = tmp_path / "results"
-    files = [
-        path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()
-    ]
+    files = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
     named = [re.sub(r"(?<=_)\d{3}(?=/)", "fff", name) for name in files]
     named = [re.sub(r"\d{8}_\d{6}", "<time>", name) for name in named]
     named = [re.sub(r"[0-9a-f]{32}", "<RunId>", name) for name in named]
@@ -213,16 +185,12 @@ def test_files_and_metrics_are_those_of_the_document(casebook, insurance, tmp_pa
         assert [row["Ap1"] for row in rows] == [1 / rank for rank in ranks]
         means[system] = [sum(1 / rank for rank in ranks) / len(ranks)]
         means[system].append(sum(gain.get(rank, 0) for rank in ranks) / len(ranks))
-        (path,) = root.glob(
-            f"insurance/tenants/trial/runs/MiniInsurance-PosNeg{end}/*/run.json"
-        )
+        (path,) = root.glob(f"insurance/tenants/trial/runs/MiniInsurance-PosNeg{end}/*/run.json")
         record = read_json(path)
         assert record["RunId"] == uuid.UUID(record["RunId"]).hex == path.parent.name
         kpi = [record["Metrics"][name] for name in ("map@1", "ndcg@3")]
         assert kpi == pytest.approx(means[system], abs=1e-4)
     values = read_json(folder / "metrics-posneg.json")
     changes = [after - before for before, after in zip(*means.values(), strict=True)]
-    assert [values["DeltaMap"], values["DeltaNdcg3"]] == pytest.approx(
-        changes, abs=2e-4
-    )
+    assert [values["DeltaMap"], values["DeltaNdcg3"]] == pytest.approx(changes, abs=2e-4)
     assert changes[0] and values["PolicyCount"] == 16

@@ -45,21 +45,13 @@ def test_a_wrong_card_names_file_and_field(tmp_path):
         return cards.load_card(write(tmp_path, **changes))
 
     assert (
-        not_refused(
-            read, [(changes, f"toy\\.yml: .*{field}") for changes, field in CHANGES]
-        )
-        == []
+        not_refused(read, [(changes, f"toy\\.yml: .*{field}") for changes, field in CHANGES]) == []
     )
 
 
 def test_texts_are_shown_as_the_licence_permits():
     texts = {key: cards.may_show(card) for key, card in cards.cards().items()}
-    assert (
-        texts["smoke"]
-        == texts["privacy_qa"]
-        == texts["planted"]
-        == {"items", "documents"}
-    )
+    assert texts["smoke"] == texts["privacy_qa"] == texts["planted"] == {"items", "documents"}
     assert texts["consumer_contracts_qa"] == {"items"}  # clauses stay away
     assert texts["fire2017_irled"] == texts["climate_fever_claims"] == set()
     assert cards.may_show(None) == set()

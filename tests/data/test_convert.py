@@ -10,19 +10,9 @@ from casebook.data.convert import convert
 from casebook.errors import InputError
 
 TABLES = {
-    "corpus": [
-        ("id", "text"),
-        ("d1", "The rent is due."),
-        ("d2", 'No "pets".'),
-        ("d3", "Keys."),
-    ],
+    "corpus": [("id", "text"), ("d1", "The rent is due."), ("d2", 'No "pets".'), ("d3", "Keys.")],
     "queries": [("id", "text"), ("1", "When is rent due?"), ("2", "May I have a dog?")],
-    "qrels": [
-        ("query-id", "corpus-id", "score"),
-        ("1", "d1", 2),
-        ("2", "d2", 1),
-        ("2", "d3", 0),
-    ],
+    "qrels": [("query-id", "corpus-id", "score"), ("1", "d1", 2), ("2", "d2", 1), ("2", "d3", 0)],
 }
 DOCUMENTS, QUERIES, QRELS = (rows[1:] for rows in TABLES.values())
 
@@ -56,9 +46,7 @@ def contents(folder, split="test"):
     data = load(folder, split)
     documents = list(zip(data.documents["doc_id"], data.documents["text"], strict=True))
     queries = list(zip(data.queries["query_id"], data.queries["text"], strict=True))
-    judgements = [
-        (q, d, grade) for q, grades in data.qrels.items() for d, grade in grades.items()
-    ]
+    judgements = [(q, d, grade) for q, grades in data.qrels.items() for d, grade in grades.items()]
     return documents, queries, judgements
 
 
@@ -84,9 +72,7 @@ def test_further_columns_are_not_read_and_groups_are_named(write, tmp_path):
         convert(tmp_path / "out", path, columns={"text": "x"})
     assert not (tmp_path / "out").exists()
     reading = convert(tmp_path / "out", path, columns={"corpus.id": "id"})["corpus"]
-    assert (
-        tmp_path / "out" / "corpus.jsonl"
-    ).read_text() == '{"_id":"1","text":"One."}\n'
+    assert (tmp_path / "out" / "corpus.jsonl").read_text() == '{"_id":"1","text":"One."}\n'
     assert reading.unread == ["doc_id", "year"]
     queries = [("id", "text", "contract"), ("1", "Due?", "c1"), ("2", "A dog?", "c1")]
     columns = {"queries.group": "contract"}
@@ -96,15 +82,7 @@ def test_further_columns_are_not_read_and_groups_are_named(write, tmp_path):
 
 def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tmp_path):
     write(corpus=[("nr", "body", "year"), *((*row, 2020) for row in DOCUMENTS)])
-    words = [
-        "out",
-        "--corpus",
-        "corpus.csv",
-        "--queries",
-        "queries.csv",
-        "--qrels",
-        "qrels.csv",
-    ]
+    words = ["out", "--corpus", "corpus.csv", "--queries", "queries.csv", "--qrels", "qrels.csv"]
     words += ["--columns", "corpus.id=nr", "--columns", "corpus.text=body"]
     code, out, err = casebook("convert", *words)
     assert (code, err) == (0, "")
@@ -123,15 +101,7 @@ def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tm
         "dataset split status                               detail\n"
         "    out  test     ok 3 documents, 2 queries, 3 judgements\n",
     )
-    run = [
-        "run",
-        "retrieval_ablation",
-        "--dry-run",
-        "--run",
-        "x",
-        "-p",
-        "dataset=./out",
-    ]
+    run = ["run", "retrieval_ablation", "--dry-run", "--run", "x", "-p", "dataset=./out"]
     assert casebook(*run)[0] == 0
     code, out, err = casebook("convert", *words)
     assert (code, out) == (1, "") and "out: exists: name a new folder" in err

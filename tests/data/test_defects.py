@@ -8,16 +8,8 @@ from cases import failing
 
 from casebook.data.defects import folder_defects
 
-CORPUS = [
-    ("d1", "Rent", "The rent is due."),
-    ("d2", "", "No dogs."),
-    ("d3", "Heat", "Ask us."),
-]
-QUERIES = [
-    ("q1", "When is the rent due?"),
-    ("q2", "May I have a dog?"),
-    ("q3", "Heating?"),
-]
+CORPUS = [("d1", "Rent", "The rent is due."), ("d2", "", "No dogs."), ("d3", "Heat", "Ask us.")]
+QUERIES = [("q1", "When is the rent due?"), ("q2", "May I have a dog?"), ("q3", "Heating?")]
 JUDGED = {"train": [("q1", "d1", 1)], "test": [("q2", "d2", 1), ("q3", "d3", 2)]}
 
 
@@ -36,19 +28,13 @@ def folder(tmp_path, monkeypatch):
 
 
 FAULTS = [
-    (
-        {"documents": [("d1", "Rent", "Else.")]},
-        "documents of one id: 1 of 4, such as d1 = d1",
-    ),
+    ({"documents": [("d1", "Rent", "Else.")]}, "documents of one id: 1 of 4, such as d1 = d1"),
     (
         {"documents": [("d4", "RENT", "the  rent is due."), ("d5", "", "no dogs.")]},
         "documents of one text: 2 of 5, such as d4 = d1; d5 = d2",
     ),
     ({"questions": [("q2", "Else?")]}, "questions of one id: 1 of 4, such as q2 = q2"),
-    (
-        {"questions": [("q4", "heating?")]},
-        "questions of one text: 1 of 4, such as q4 = q3",
-    ),
+    ({"questions": [("q4", "heating?")]}, "questions of one text: 1 of 4, such as q4 = q3"),
     (
         {"train": [("q2", "d1", 1)]},
         "questions of two splits: 1 of 4, such as q2 (train) = q2 (test)",
@@ -80,9 +66,7 @@ def test_the_command_exits_with_2_where_there_is_a_defect(folder, casebook):
     code, out, err = casebook("data", "check", "./lease", "--json")
     assert code == 2 and "correct your folder" in err
     details = {row["detail"] for row in json.loads(out) if row["status"] == "bad"}
-    assert (
-        "pairs judged twice: 1 of 4, such as q3 d3 1 (test) = q3 d3 2 (test)" in details
-    )
+    assert "pairs judged twice: 1 of 4, such as q3 d3 1 (test) = q3 d3 2 (test)" in details
     (folder() / "queries.jsonl").write_text("{}")
     code, out, _ = casebook("data", "check", "./lease")
     assert code == 2 and "queries.jsonl" in out

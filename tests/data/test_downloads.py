@@ -33,9 +33,7 @@ def wheel(tmp_path, monkeypatch):
     return path
 
 
-def test_member_of_a_wheel_is_taken_once_and_a_damaged_file_anew(
-    cache, wheel, make_card
-):
+def test_member_of_a_wheel_is_taken_once_and_a_damaged_file_anew(cache, wheel, make_card):
     card = make_card({"rows.jsonl": CONTENT}, [WHEEL])
     with pytest.raises(sources.Absent, match="casebook data pull toy"):
         sources.present(card)
@@ -43,9 +41,7 @@ def test_member_of_a_wheel_is_taken_once_and_a_damaged_file_anew(
     assert path == cache / "toy" / "rows.jsonl" and path.read_bytes() == CONTENT
     assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
     path.write_bytes(CONTENT[:-1])
-    with pytest.raises(
-        InputError, match=r"is damaged: expected sha256 .*casebook data pull toy"
-    ):
+    with pytest.raises(InputError, match=r"is damaged: expected sha256 .*casebook data pull toy"):
         sources.present(card)
     assert sources.status(card)[0] == "bad"
     assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
@@ -55,19 +51,11 @@ def test_member_of_a_wheel_is_taken_once_and_a_damaged_file_anew(
 
 SOURCES = [
     (b"other", WHEEL, r"from casebook-toy==1\.0: SHA256 .* expected"),
-    (
-        CONTENT,
-        {"wheel": "casebook-toy==2.0"},
-        "cannot get rows.jsonl .*No matching distribution",
-    ),
+    (CONTENT, {"wheel": "casebook-toy==2.0"}, "cannot get rows.jsonl .*No matching distribution"),
     (CONTENT, WHEEL | {"member": "a/b"}, "cannot get rows.jsonl .*a/b"),
     (CONTENT, {"mirror": "toy"}, "set CASEBOOK_DATA_MIRROR to a folder that has it"),
     (CONTENT, {"shipped": "no_such_folder"}, "is not on this machine"),
-    (
-        CONTENT,
-        {"url": "https://127.0.0.1:9/{file}"},
-        "cannot get rows.jsonl .*ConnectionError",
-    ),
+    (CONTENT, {"url": "https://127.0.0.1:9/{file}"}, "cannot get rows.jsonl .*ConnectionError"),
 ]
 
 
@@ -79,9 +67,7 @@ def test_sources_that_fail_are_named_and_leave_nothing(cache, wheel, make_card):
     assert not [path for path in cache.rglob("*") if path.is_file()]
 
 
-def test_mirror_comes_first_and_is_never_written(
-    cache, make_card, tmp_path, monkeypatch, capsys
-):
+def test_mirror_comes_first_and_is_never_written(cache, make_card, tmp_path, monkeypatch, capsys):
     card = make_card(
         {"rows.jsonl": CONTENT}, [{"mirror": "toy", "rename": {"rows.jsonl": "a.txt"}}]
     )

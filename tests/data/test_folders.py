@@ -23,11 +23,7 @@ def test_sound_folder(toy):
 
 
 DEFECTS = [
-    (
-        "corpus.jsonl",
-        b'{"_id": "d1", "text": "x"}',
-        ":4: _id 'd1' is empty or stands above",
-    ),
+    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: _id 'd1' is empty or stands above"),
     ("corpus.jsonl", b"{broken", ":4: is not JSON"),
     ("corpus.jsonl", b'{"_id": " ", "text": "x"}', ":4: _id ' ' is empty"),
     (
@@ -37,11 +33,7 @@ DEFECTS = [
     ),
     ("queries.jsonl", b'{"_id": "q4", "text": " "}', ": 'q4' has no text"),
     ("corpus.jsonl", b'{"text": "x"}', ":4: has no field '_id' that is text"),
-    (
-        "corpus.jsonl",
-        b'{"_id": "d4", "text": "x", "a": 1, "metadata": {"a": 2}}',
-        ":4: a field",
-    ),
+    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "a": 1, "metadata": {"a": 2}}', ":4: a field"),
     ("qrels/test.tsv", b"q1\td9\t1", "such as 'd9' for 'q1'"),
     ("qrels/test.tsv", b"q9\td1\t1", "for 'q9'"),
     ("qrels/test.tsv", b"q1\td2", ":5: "),
@@ -63,9 +55,7 @@ def test_defects_are_named_with_file_and_line(toy):
 
 
 def test_missing_or_empty_files_are_named(toy):
-    with pytest.raises(
-        InputError, match=r"no such file: judgements are in .*there are test\.tsv"
-    ):
+    with pytest.raises(InputError, match=r"no such file: judgements are in .*there are test\.tsv"):
         load_folder(toy, "dev")
     (toy / "corpus.jsonl").write_text("\n\n")
     with pytest.raises(InputError, match="holds no records"):
@@ -93,9 +83,7 @@ def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
 def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomplete):
     with (incomplete / "qrels/test.tsv").open("a") as stream:
         stream.writelines(f"gone{n}\td1\t1\n" for n in range(4))
-    with pytest.raises(
-        InputError, match=r"6 of 54 .*'d48' for 'q48'.*max_missing=0.12"
-    ):
+    with pytest.raises(InputError, match=r"6 of 54 .*'d48' for 'q48'.*max_missing=0.12"):
         load(incomplete)
     left_out = "4 judgements of queries without a text are left out"
     assert left_out in load(incomplete, max_missing=1).missing

@@ -12,16 +12,10 @@ from casebook import read_log
 from casebook.data.tables import LONGEST
 from casebook.errors import InputError
 
-INPUTS = json.loads(
-    Path(__file__).with_name("misread.json").read_text(encoding="utf-8")
-)
+INPUTS = json.loads(Path(__file__).with_name("misread.json").read_text(encoding="utf-8"))
 LABELS = "--values SUPPORTS=SUPPORTED --values REFUTES=NOT_SUPPORTED --values 'NOT ENOUGH INFO="
-LABELS += (
-    "INSUFFICIENT' --values supports=SUPPORTED --values NOT_ENOUGH_INFO=INSUFFICIENT"
-)
-SPELLED = (
-    "--values true=SUPPORTED --values false=NOT_SUPPORTED --values nei=INSUFFICIENT"
-)
+LABELS += "INSUFFICIENT' --values supports=SUPPORTED --values NOT_ENOUGH_INFO=INSUFFICIENT"
+SPELLED = "--values true=SUPPORTED --values false=NOT_SUPPORTED --values nei=INSUFFICIENT"
 MEANT = "--values N/A= --values Yes=yes --values No=no --values 'yes =yes'"
 # Command, what it refuses, what is then typed, and what comes out.
 COMMANDS = [
@@ -68,9 +62,7 @@ LOGS = [
 def inputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, content in INPUTS.items():
-        Path(name).write_bytes(
-            content.encode("cp1252" if name == "cp1252.csv" else "utf-8")
-        )
+        Path(name).write_bytes(content.encode("cp1252" if name == "cp1252.csv" else "utf-8"))
 
 
 def test_every_command_reads_rightly_or_says_what_to_type(inputs, casebook):
@@ -78,9 +70,7 @@ def test_every_command_reads_rightly_or_says_what_to_type(inputs, casebook):
         words = shlex.split(words)
         if refused:
             code, _, error = casebook(*words)
-            assert (
-                code == 1 and re.search(refused, error) and len(error) <= LONGEST + 20
-            )
+            assert code == 1 and re.search(refused, error) and len(error) <= LONGEST + 20
         if typed is not None:
             code, out, error = casebook(*words, *shlex.split(typed))
             assert code == 0 and re.search(expected, error + out), error + out

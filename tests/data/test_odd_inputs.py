@@ -46,28 +46,15 @@ DOORS = {
     "log": (log, [["question", "answer"], ["who, a?", "x"], ["007?", "y"]]),
     "claims": (
         claims,
-        [
-            ["id", "claim", "label"],
-            ["1", "No, never.", "SUPPORTED"],
-            ["2", "NA", "CONFLICTING"],
-        ],
+        [["id", "claim", "label"], ["1", "No, never.", "SUPPORTED"], ["2", "NA", "CONFLICTING"]],
     ),
-    "scores": (
-        scores,
-        [["id", "system", "score"], ["007", "a", ".5"], ["007", "b", "-1"]],
-    ),
-    "run": (
-        run,
-        [["query", "document", "score"], ["q", "007", "1.5"], ["q", "NA", "2"]],
-    ),
+    "scores": (scores, [["id", "system", "score"], ["007", "a", ".5"], ["007", "b", "-1"]]),
+    "run": (run, [["query", "document", "score"], ["q", "007", "1.5"], ["q", "NA", "2"]]),
     "qrels": (
         lambda path: read_rankings(path, "qrels")[0],
         [["query", "document", "score"], ["q", "007", "1"], ["q", "NA", "0"]],
     ),
-    "ratings": (
-        ratings,
-        [["item", "rater", "rating"], ["007", "a", "1"], ["007", "b", "2"]],
-    ),
+    "ratings": (ratings, [["item", "rater", "rating"], ["007", "a", "1"], ["007", "b", "2"]]),
     "cases": (
         cases,
         [
@@ -176,15 +163,7 @@ CELLS = [
     ("50%", {"log": "50%"}),
     ("−1", {"log": "−1"}),
     ("yes", {"log": "yes"}),
-    (
-        "",
-        {
-            "log": "",
-            "claims": "",
-            "ratings": None,
-            "scores": "1 of 1 units lack a score",
-        },
-    ),
+    ("", {"log": "", "claims": "", "ratings": None, "scores": "1 of 1 units lack a score"}),
 ]
 NO_CELL = "is no number|not a finite|not a whole|no whole|what do these words mean|no.* number"
 
@@ -198,19 +177,11 @@ def outcome(read, path, content):
         return read(path)
     except InputError as error:
         line = str(error)
-        return (
-            f"refused: {line}"
-            if line.isprintable() and len(line) < 500
-            else f"ugly: {line}"
-        )
+        return f"refused: {line}" if line.isprintable() and len(line) < 500 else f"ugly: {line}"
 
 
 def fits(found, expected):
-    if (
-        isinstance(expected, str)
-        and isinstance(found, str)
-        and found.startswith("refused: ")
-    ):
+    if isinstance(expected, str) and isinstance(found, str) and found.startswith("refused: "):
         return bool(re.search(expected, found))
     return found == expected
 

@@ -25,9 +25,7 @@ def test_wrong_names_splits_and_kinds_are_refused_before_anything_is_read():
     assert not_refused(lambda name, options: load(name, **options), NAMES) == []
 
 
-def test_check_tells_absent_bad_and_ok_apart(
-    toy, cache, make_card, monkeypatch, tmp_path
-):
+def test_check_tells_absent_bad_and_ok_apart(toy, cache, make_card, monkeypatch, tmp_path):
     names = ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"]
     contents = {name: (toy / name).read_bytes() for name in names}
     card = make_card(contents, [{"mirror": "toy"}])
@@ -38,9 +36,7 @@ def test_check_tells_absent_bad_and_ok_apart(
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path))
     splits = {"test": {"documents": 3, "queries": 2, "judgements": 4}}
     wrong = make_card(contents, [{"mirror": "toy"}], splits=splits)
-    with pytest.raises(
-        InputError, match=r"toy, split test: expected .* 4 judgements, found"
-    ):
+    with pytest.raises(InputError, match=r"toy, split test: expected .* 4 judgements, found"):
         registry.read_split(wrong, {name: toy / name for name in names}, "test")
     assert registry.check(["toy"]).to_dict("records") == [
         {

@@ -42,8 +42,7 @@ def fingerprint(dataset):
     if hasattr(dataset, "fingerprint"):
         return dataset.fingerprint
     frames = [
-        [list(frame), frame.to_dict("records")]
-        for frame in (dataset.claims, dataset.evidence)
+        [list(frame), frame.to_dict("records")] for frame in (dataset.claims, dataset.evidence)
     ]
     texts = [json.dumps(frame, sort_keys=True, default=str) for frame in frames]
     return hashlib.sha256("".join(texts).encode()).hexdigest()
@@ -58,9 +57,7 @@ def test_loaders_give_what_published_numbers_were_computed_from(require, name):
     # Compares counts with the card's.
     dataset = registry.read_split(card, sources.present(card), split)
     groups = getattr(dataset, "groups", None)
-    digest = (
-        hashlib.sha256(json.dumps(groups).encode()).hexdigest()[:8] if groups else ""
-    )
+    digest = hashlib.sha256(json.dumps(groups).encode()).hexdigest()[:8] if groups else ""
     assert f"{fingerprint(dataset)[:8]} {digest}".strip() == FINGERPRINTS[name]
     assert dataset.name == name
 
@@ -76,9 +73,7 @@ def mirrored(mirror, monkeypatch):
     ("split", "queries", "judgements"),
     [("train", 399, 422), ("dev", 49, 52), ("test", 52, 55), ("test_single", 52, 52)],
 )
-def test_pdpabench_equals_an_independent_conversion(
-    mirrored, split, queries, judgements
-):
+def test_pdpabench_equals_an_independent_conversion(mirrored, split, queries, judgements):
     ours = load("pdpabench", split)
     theirs = load_folder(mirrored / "pdpabench_beir", split)
     assert (len(ours.queries), ours.counts["judgements"]) == (queries, judgements)

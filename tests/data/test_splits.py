@@ -49,19 +49,13 @@ def test_fingerprint_sees_every_part_and_neither_names_nor_order():
 
 def test_parts_that_do_not_fit_are_refused():
     wrong = [
-        (
-            {"documents": pd.DataFrame({"doc_id": ["a", "a"]})},
-            "doc_id 'a' occurs more than",
-        ),
+        ({"documents": pd.DataFrame({"doc_id": ["a", "a"]})}, "doc_id 'a' occurs more than"),
         ({"qrels": {"z": {"a": 1}}}, "the judgements name 'z'"),
     ]
     assert not_refused(lambda changes: dataset(**changes), wrong) == []
 
 
-@given(
-    st.dictionaries(st.integers(0, 200), st.integers(0, 12), min_size=1),
-    st.integers(0, 3),
-)
+@given(st.dictionaries(st.integers(0, 200), st.integers(0, 12), min_size=1), st.integers(0, 3))
 def test_halves_are_disjoint_complete_and_balanced(groups, seed):
     halves = halve(groups, seed)
     dev = halves["dev"]
@@ -75,9 +69,7 @@ def test_halves_are_disjoint_complete_and_balanced(groups, seed):
 
 @given(st.dictionaries(st.integers(0, 20), st.sets(st.integers(0, 20), max_size=4)))
 def test_components_join_exactly_what_shares_documents(shared):
-    labels = connected_components(
-        {query: dict.fromkeys(docs, 1) for query, docs in shared.items()}
-    )
+    labels = connected_components({query: dict.fromkeys(docs, 1) for query, docs in shared.items()})
     reached = {query: {query} for query in shared}
     for _ in shared:
         for query, docs in shared.items():

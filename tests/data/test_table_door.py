@@ -18,18 +18,14 @@ def write(path, content):
     elif isinstance(content, str):
         path.write_text(content, encoding="utf-8", newline="")
     elif path.suffix == ".jsonl":
-        path.write_text(
-            "".join(json.dumps(row) + "\n" for row in content), encoding="utf-8"
-        )
+        path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
     else:
         path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
 
 def test_numbers_of_json_are_read_as_they_are_written_and_null_is_missing(tmp_path):
-    path = write(
-        tmp_path / "a.jsonl", '{"id": 1.50, "text": true}\n\n{"id": 12, "text": null}\n'
-    )
+    path = write(tmp_path / "a.jsonl", '{"id": 1.50, "text": true}\n\n{"id": 12, "text": null}\n')
     table = read_roles(read_table(path), "corpus", ["id"]).table
     assert table.to_dict("index") == {
         1: {"id": "1.50", "text": "true"},
@@ -38,16 +34,9 @@ def test_numbers_of_json_are_read_as_they_are_written_and_null_is_missing(tmp_pa
 
 
 def test_parts_of_nested_records_are_named_by_their_paths(tmp_path):
-    record = {
-        "run": {"id": 5, "a.b": "dotted"},
-        "messages": [{"text": "one"}, {"text": "two"}],
-    }
+    record = {"run": {"id": 5, "a.b": "dotted"}, "messages": [{"text": "one"}, {"text": "two"}]}
     path = write(tmp_path / "a.json", {"meta": {"rows": [record]}, "other": 1})
-    columns = {
-        "id": "run.id",
-        "question": "messages.0.text",
-        "answer": "messages.-1.text",
-    }
+    columns = {"id": "run.id", "question": "messages.0.text", "answer": "messages.-1.text"}
     columns |= {"contexts": "messages.*.text", "group": "run.a.b"}
     table = read_table(path, rows="meta.rows")
     reading = read_roles(table, "log", ["question", "answer"], columns)
@@ -99,9 +88,7 @@ FILES = [
 
 def test_files_that_are_asked_about(tmp_path):
     def read(name, content):
-        read_roles(
-            read_table(write(tmp_path / name, content)), "corpus", ["id", "text"]
-        )
+        read_roles(read_table(write(tmp_path / name, content)), "corpus", ["id", "text"])
 
     started = time.process_time()
     assert not_refused(read, FILES) == []
@@ -115,24 +102,15 @@ def test_workbooks_name_their_sheet_and_need_values_of_formulas(tmp_path):
     with pd.ExcelWriter(path) as book:
         pd.DataFrame({"x": ["y"]}).to_excel(book, sheet_name="notes", index=False)
         pd.DataFrame({"id": [7, "=1+1"]}).to_excel(book, sheet_name="rows", index=False)
-    for rows, problem in (
-        (None, "the sheets notes, rows: type --rows SHEET"),
-        ("rows", "=1\\+1"),
-    ):
+    for rows, problem in ((None, "the sheets notes, rows: type --rows SHEET"), ("rows", "=1\\+1")):
         with pytest.raises(InputError, match=problem):
             read_table(path, rows)
     assert read_table(path, "notes")["x"].to_dict() == {2: "y"}
 
 
 SAID = [
-    (
-        {"columns": {"ident": "id"}},
-        "columns: 'ident' is no role here: choose from id, text, title",
-    ),
-    (
-        {"columns": {"text": "boddy"}},
-        "has no 'boddy' for text: did you mean 'body'.; it has id, ",
-    ),
+    ({"columns": {"ident": "id"}}, "columns: 'ident' is no role here: choose from id, text, title"),
+    ({"columns": {"text": "boddy"}}, "has no 'boddy' for text: did you mean 'body'.; it has id, "),
     ({"columns": {"text": "body.0.x"}}, "has no 'body.0.x' for text"),
     ({"further": ["tone"]}, "has no 'tone' for tone"),
 ]
@@ -175,9 +153,7 @@ def test_cells_that_are_asked_about(tmp_path):
 
 def test_the_option_of_a_refusal_answers_it(tmp_path):
     values = {"N/A": "", "Yes": "yes", "yes ": "yes", "none": "none", "x": "1"}
-    labels = reading_of(tmp_path, "yes\nN/A\nYes\nyes \nnone\n", values=values).labels(
-        "a"
-    )
+    labels = reading_of(tmp_path, "yes\nN/A\nYes\nyes \nnone\n", values=values).labels("a")
     assert labels.tolist() == ["yes", "", "yes", "yes", "none"]
     numbers = reading_of(tmp_path, "x\nN/A\n-.5\n1e3\n", values=values).numbers("a")
     assert numbers.fillna(7).tolist() == [1, 7, -0.5, 1000]
@@ -187,25 +163,18 @@ def test_the_option_of_a_refusal_answers_it(tmp_path):
         ("|", "x|y", ["x", "y"]),
         ("one", "x|y", ["x|y"]),
     ):
-        assert reading_of(tmp_path, f"{cell}\n", lists=lists_as).lists(
-            "a"
-        ).tolist() == [texts]
+        assert reading_of(tmp_path, f"{cell}\n", lists=lists_as).lists("a").tolist() == [texts]
 
 
 def test_only_labels_that_are_allowed_come_through(tmp_path):
     allowed = ("SUPPORTED", "REFUTED")
     for values, pattern in (
-        (
-            {},
-            "'supported', 'nei'. type --values supported=SUPPORTED --values nei=LABEL",
-        ),
+        ({}, "'supported', 'nei'. type --values supported=SUPPORTED --values nei=LABEL"),
         ({"supported": "SUPPORTED", "nei": "odd"}, "'nei'. type --values nei=LABEL"),
     ):
         with pytest.raises(InputError, match=pattern):
             reading_of(tmp_path, "supported\nnei\n", values=values).labels("a", allowed)
-    open_ones = reading_of(tmp_path, "REFUTED\nmaybe\n").labels(
-        "a", allowed, others=True
-    )
+    open_ones = reading_of(tmp_path, "REFUTED\nmaybe\n").labels("a", allowed, others=True)
     assert open_ones.tolist() == ["REFUTED", "maybe"]
     with pytest.raises(InputError, match=r"'refuted'. type --values refuted=REFUTED "):
         reading_of(tmp_path, "refuted\nmaybe\n").labels("a", allowed, others=True)

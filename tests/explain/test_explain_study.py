@@ -60,10 +60,7 @@ def test_each_detector_sees_its_defect():
     )
     nothing = detector_scores("It is so.", SOURCE, weights)
     assert nothing["corrected"] is None and nothing["mentions"] is None
-    assert (
-        nothing["documented faithfulness"] is None
-        and nothing["code faithfulness"] == 0.0
-    )
+    assert nothing["documented faithfulness"] is None and nothing["code faithfulness"] == 0.0
 
 
 def test_no_count_of_words_sees_a_turned_negation(explained, copies):
@@ -73,23 +70,14 @@ def test_no_count_of_words_sees_a_turned_negation(explained, copies):
     for measure in FAITHFULNESS:  # every copy scores as its original
         assert lower["turned negation", measure] == 0
     assert lower["turned negation", "polarity"] > 0.6
-    assert (
-        lower["changed number", "documented"] == 0
-        and lower["changed number", "mentions"] > 0.9
-    )
+    assert lower["changed number", "documented"] == 0 and lower["changed number", "mentions"] > 0.9
     assert lower["swapped source", "corrected faithfulness"] > 0.9
-    assert (
-        0
-        < shares.set_index(["part", "system"])["high"]["turned negation", "documented"]
-        < 0.2
-    )
+    assert 0 < shares.set_index(["part", "system"])["high"]["turned negation", "documented"] < 0.2
     for defect, name in DEFECTS.items():  # the count by hand
         versions = copies[copies["defect"] == defect].dropna(subset="corrected")
         originals = versions[versions["original"]].set_index("key")["corrected"]
         spoilt = versions[~versions["original"]].set_index("key")["corrected"]
-        assert lower[name, "corrected"] == pytest.approx(
-            np.mean(spoilt < originals[spoilt.index])
-        )
+        assert lower[name, "corrected"] == pytest.approx(np.mean(spoilt < originals[spoilt.index]))
 
 
 def test_what_cannot_be_explained_says_why():
@@ -99,13 +87,9 @@ def test_what_cannot_be_explained_says_why():
     # Documents of one text are one source.
     same = replace(data, documents=data.documents.assign(text="One text."))
     for dataset, limit in ((data, 2), (same, None)):
-        with pytest.raises(
-            InputError, match=r"source\(s\) with an explanation, 5 are the fewest"
-        ):
+        with pytest.raises(InputError, match=r"source\(s\) with an explanation, 5 are the fewest"):
             explain_dataset(dataset, limit=limit)
-    with pytest.raises(
-        InputError, match="explanations: 'nope': choose from template, gold"
-    ):
+    with pytest.raises(InputError, match="explanations: 'nope': choose from template, gold"):
         explain_dataset(data, "nope")
 
 
@@ -113,36 +97,16 @@ SPOILT = [
     ("number changed", "Pay 0 now.", "", "Pay 1 now."),
     ("number changed", "Pay 5,000 now.", "", "Pay 10001 now."),
     ("number changed", "Pay 3 of 40 now.", "", "Pay 3 of 81 now."),  # the last one
-    (
-        "number changed",
-        "Pay within 14 days (7) [8].",
-        "",
-        "Pay within 29 days (7) [8].",
-    ),
+    ("number changed", "Pay within 14 days (7) [8].", "", "Pay within 29 days (7) [8]."),
     ("number changed", "Pay 12 under 304B and s.9.", "", "Pay 25 under 304B and s.9."),
-    (
-        "number changed",
-        "Pay 12 (see note 7) [note 8].",
-        "",
-        "Pay 25 (see note 7) [note 8].",
-    ),
+    ("number changed", "Pay 12 (see note 7) [note 8].", "", "Pay 25 (see note 7) [note 8]."),
     ("number changed", "Pay under 304B [2].", "", None),
     ("number changed", "Pay 1234 now.", "", None),  # a year, not an amount
-    (
-        "negation turned",
-        "It may not and shall pay.",
-        "",
-        "It may not and shall not pay.",
-    ),
+    ("negation turned", "It may not and shall pay.", "", "It may not and shall not pay."),
     ("negation turned", "It shall pay and may not.", "", "It shall pay and may."),
     ("negation turned", "It mayor pays.", "", None),
     ("foreign sentence", "One. Two.", "Three. Four. Five.", "One. Five."),
-    (
-        "foreign sentence",
-        "One: Two? Three! Four.",
-        "Five: Six.",
-        "One: Two? Three! Six.",
-    ),
+    ("foreign sentence", "One: Two? Three! Four.", "Five: Six.", "One: Two? Three! Six."),
     (
         "foreign sentence",
         "One. two.",
@@ -192,9 +156,7 @@ def made(pairs, sources=13, keys=24):
             rows.append(row | {"original": original} | scores)
     columns = ["defect", "key", "source", "original", *DETECTORS]
     copies = pd.DataFrame(rows, columns=columns)
-    return explained, copies.fillna(
-        {name: 0.5 for name in DETECTORS if name not in pairs}
-    )
+    return explained, copies.fillna({name: 0.5 for name in DETECTORS if name not in pairs})
 
 
 def blind(i):
@@ -206,10 +168,7 @@ def seeing(i):
 
 
 def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
-    pairs = {
-        "corrected faithfulness": seeing,
-        "code faithfulness": lambda i: (0.6, i % 2),
-    }
+    pairs = {"corrected faithfulness": seeing, "code faithfulness": lambda i: (0.6, i % 2)}
     explained, copies = made(pairs)
     scores = lower_scores(explained, copies)
     verdicts = {}
@@ -218,9 +177,7 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
         verdicts[notices] = shares.set_index("system")["verdict"]
         title = noticed(shares[shares["system"].isin(FAITHFULNESS)])
         is_said = "Standard faithfulness notices a turned negation" in title
-        assert (
-            is_said == (notices == 0.5) and f"{notices:.0%}".replace("%", " %") in title
-        )
+        assert is_said == (notices == 0.5) and f"{notices:.0%}".replace("%", " %") in title
     assert verdicts[0.5][FAITHFULNESS].tolist() == ["better", "worse", "undecided"]
     assert verdicts[0.9]["corrected faithfulness"] == "undecided"
     said = noticed_by(detection(scores, copies), ["turned negation"])

@@ -37,9 +37,7 @@ def kinds(explanation):
 
 
 def test_sentences_come_in_order_and_are_two_at_most():
-    text = passage(
-        "STATE OF BIHAR v. RAM LAL\nAn FIR was lodged under s. 302 IPC over Rs 5,000."
-    )
+    text = passage("STATE OF BIHAR v. RAM LAL\nAn FIR was lodged under s. 302 IPC over Rs 5,000.")
     found = explain_result(SHEET, text, WEIGHTS)
     assert kinds(found) == ["sections", "petitioner"]
     assert found.text.startswith("Both cite IPC-302.")
@@ -60,10 +58,7 @@ def test_every_corrected_sentence_is_borne_out_where_it_points():
                 seen.add(sentence.kind)
                 assert sentence.support or sentence.kind == "nothing"
                 for one in sentence.support:
-                    assert (
-                        texts[one["document_id"]][one["start"] : one["end"]]
-                        == one["quote"]
-                    )
+                    assert texts[one["document_id"]][one["start"] : one["end"]] == one["quote"]
                     assert (
                         shown_part.start
                         <= one["start"]
@@ -75,9 +70,7 @@ def test_every_corrected_sentence_is_borne_out_where_it_points():
 
 def test_weights_are_the_smoothed_frequencies_of_another_implementation():
     texts = list(TEXTS.values())[:20]
-    oracle = TfidfVectorizer(
-        tokenizer=lambda t: [x for x, _, _ in terms(t)], token_pattern=None
-    )
+    oracle = TfidfVectorizer(tokenizer=lambda t: [x for x, _, _ in terms(t)], token_pattern=None)
     oracle.fit(texts)
     ours = TermWeights(texts)
     for term, at in oracle.vocabulary_.items():

@@ -4,13 +4,7 @@ import pytest
 
 from casebook.factcheck.decompose import SubClaim
 from casebook.factcheck.study import CheckedClaims
-from casebook.factcheck.verdict import (
-    REFUTES,
-    SUPPORTS,
-    Evidence,
-    VerdictResult,
-    decide_claim,
-)
+from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide_claim
 
 
 @pytest.fixture(scope="session")
@@ -34,13 +28,8 @@ def checked():
     """Give a function that builds a result from (level, stance) pairs per sub-claim."""
 
     def build(groups, rule, length=120):
-        scores, sided = (
-            {"high": 0.9, "medium": 0.6, "low": 0.3},
-            {SUPPORTS: 0.9, REFUTES: 0.1},
-        )
-        pairs = [
-            (part, *pair) for part, group in enumerate(groups, 1) for pair in group
-        ]
+        scores, sided = {"high": 0.9, "medium": 0.6, "low": 0.3}, {SUPPORTS: 0.9, REFUTES: 0.1}
+        pairs = [(part, *pair) for part, group in enumerate(groups, 1) for pair in group]
         evidence = [
             Evidence(
                 f"EV{n}", f"SC{part}", f"d{n}", "A source", "", "x" * length, 0, length,
@@ -48,12 +37,8 @@ def checked():
             )
             for n, (part, level, stance) in enumerate(pairs, 1)
         ]  # fmt: skip
-        parts = tuple(
-            SubClaim(f"SC{n}", f"Part {n}.") for n in range(1, len(groups) + 1)
-        )
-        judged, verdict, confidence = decide_claim(
-            [part.id for part in parts], evidence, rule
-        )
+        parts = tuple(SubClaim(f"SC{n}", f"Part {n}.") for n in range(1, len(groups) + 1))
+        judged, verdict, confidence = decide_claim([part.id for part in parts], evidence, rule)
         return VerdictResult(
             "c",
             "Claim.",

@@ -26,19 +26,12 @@ def test_connectors_part_clauses_and_predicates_but_not_lists():
 
 def test_verifiability_by_words_and_by_substrings():
     rows = CASES["verifiability"]
-    assert [
-        [t, verifiability(t), documented_verifiability(t)] for t, *_ in rows
-    ] == rows
+    assert [[t, verifiability(t), documented_verifiability(t)] for t, *_ in rows] == rows
 
 
 def test_documented_splitting_leaves_fragments_and_at_most_ten():
     parts = decompose_documented("Paris, France and Rome are towns that grow")
-    assert [part.text for part in parts] == [
-        "Paris",
-        "France",
-        "Rome are towns",
-        "grow",
-    ]
+    assert [part.text for part in parts] == ["Paris", "France", "Rome are towns", "grow"]
     assert parts[0].entities == ("Paris",)
     many = decompose_documented(", ".join(f"piece {n}" for n in range(11)))
     assert [part.text for part in many][-1] == "piece 9"
@@ -54,10 +47,7 @@ def test_bad_claims_are_refused_not_cut():
         (" and ".join(PARTS), "11 parts, more than 10"),
     ]
     assert not_refused(decompose, bad) == []
-    assert (
-        len(decompose(" and ".join(PARTS[:10]))) == 10
-        and len(decompose("x" * 10_000)) == 1
-    )
+    assert len(decompose(" and ".join(PARTS[:10]))) == 10 and len(decompose("x" * 10_000)) == 1
 
 
 @given(st.text(min_size=1, max_size=200))

@@ -24,15 +24,9 @@ def test_what_a_part_adds_and_its_stated_impact_are_one_comparison():
     right = np.random.default_rng(3).random((40, len(ablation.COMPARED))) < 0.6
     wide = pd.DataFrame(right, columns=list(ablation.COMPARED))
     wide["no gate"] = wide["full"]
-    rows = (
-        wide.rename_axis("id")
-        .reset_index()
-        .melt("id", var_name="config", value_name="right")
-    )
+    rows = wide.rename_axis("id").reset_index().melt("id", var_name="config", value_name="right")
     rows = rows.assign(group=rows["id"], input=rows["config"], verdict="x")
-    parts = ablation.part_contrasts([rows], n_resamples=199, seed=1).set_index(
-        "against"
-    )
+    parts = ablation.part_contrasts([rows], n_resamples=199, seed=1).set_index("against")
     gate = parts.loc["without credibility gate", ["verdict", "reason"]].tolist()
     assert gate == [NO_DIFFERENCE, NO_UNIT_DIFFERS]
     p = parts["p"].dropna() * 200
@@ -45,33 +39,16 @@ def test_what_a_part_adds_and_its_stated_impact_are_one_comparison():
     row = parts.loc["without query diversity"]
     assert row["difference"] == pytest.approx(wide["full"].mean() - wide["k=1"].mean())
     impact = told.loc["k=1", ["ours", "ours low", "ours high"]].tolist()
-    assert impact == pytest.approx(
-        [-100 * row[name] for name in ("difference", "high", "low")]
-    )
-    assert told.loc["k=1", "p_adjusted"] == row["p_adjusted"] and set(
-        told["verdict"]
-    ) == {"worse"}
+    assert impact == pytest.approx([-100 * row[name] for name in ("difference", "high", "low")])
+    assert told.loc["k=1", "p_adjusted"] == row["p_adjusted"] and set(told["verdict"]) == {"worse"}
 
 
-def test_under_planted_notes_weights_decide_and_all_configurations_have_costs(
-    base, some
-):
+def test_under_planted_notes_weights_decide_and_all_configurations_have_costs(base, some):
     tables = ablation.ablate(
-        FactChecker(base),
-        some,
-        noise_rates=(0.0, 1.0),
-        noise_seeds=(0,),
-        n_resamples=1_000,
+        FactChecker(base), some, noise_rates=(0.0, 1.0), noise_seeds=(0,), n_resamples=1_000
     )
-    weights = (
-        tables["noise"]
-        .query("against == 'without credibility weighting'")
-        .set_index("rate")
-    )
-    assert (
-        weights.loc[1.0, "difference"] > 0
-        and weights.loc[0.0, "verdict"] == NOT_MEASURED
-    )
+    weights = tables["noise"].query("against == 'without credibility weighting'").set_index("rate")
+    assert weights.loc[1.0, "difference"] > 0 and weights.loc[0.0, "verdict"] == NOT_MEASURED
     table = tables["configurations"].set_index("config")
     assert len(table) == 9 and table["n"].eq(len(some)).all()
     assert table.loc["k=1", "queries"] < table.loc["full", "queries"]
@@ -110,19 +87,14 @@ def test_planted_notes_are_as_many_as_asked_and_marked(base):
     documents = base.documents
     noisy = ablation.plant_noise(documents, 0.25, seed=3)
     notes = noisy.iloc[len(documents) :]
-    assert len(notes) == round(0.25 * len(documents)) and set(notes["kind"]) == {
-        "forum"
-    }
+    assert len(notes) == round(0.25 * len(documents)) and set(notes["kind"]) == {"forum"}
     pd.testing.assert_frame_equal(noisy, ablation.plant_noise(documents, 0.25, seed=3))
     with pytest.raises(InputError, match=r"in \[0, 1\], got 1.5"):
         ablation.plant_noise(documents, 1.5)
 
 
 def test_a_planted_note_says_something_else():
-    made = {
-        sentence: ablation.contradicted(sentence)
-        for sentence in CASES["contradictions"]
-    }
+    made = {sentence: ablation.contradicted(sentence) for sentence in CASES["contradictions"]}
     assert made == CASES["contradictions"]
 
 
@@ -162,7 +134,5 @@ def test_each_configuration_leaves_out_what_its_name_says():
     assert len(check("no FOL").subclaims) == 1
     assert len(check("k=1").queries) == 2  # one for each part
     assert {item.passage for item in check("no 3-stage").evidence} == {*texts}
-    weights = [
-        set(configs[name].rule.weights.values()) for name in ("full", "no credibility")
-    ]
+    weights = [set(configs[name].rule.weights.values()) for name in ("full", "no credibility")]
     assert weights[0] == {1.0, 0.6, 0.3} and len(weights[1]) == 1

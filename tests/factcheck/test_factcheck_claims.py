@@ -30,8 +30,7 @@ def test_own_claims_are_balanced_split_by_source_and_labelled_by_their_atoms(own
         assert claim.label == (expected if labels else INSUFFICIENT_EVIDENCE)
     assert len(claims) == 196 and {claim.hops for claim in claims} == {0, 1, 2, 3}
     assert all(
-        counts[split, SUPPORTED] == counts[split, NOT_SUPPORTED]
-        for split in ("train", "test")
+        counts[split, SUPPORTED] == counts[split, NOT_SUPPORTED] for split in ("train", "test")
     )
     assert not sources["train"] & sources["test"]
 
@@ -54,9 +53,7 @@ def test_damaged_claims_are_named(tmp_path):
 
 
 def test_evidence_is_looked_up_in_its_document(tmp_path):
-    documents = pd.DataFrame(
-        {"doc_id": ["d"], "text": ["Hail is covered. Frost is not."]}
-    )
+    documents = pd.DataFrame({"doc_id": ["d"], "text": ["Hail is covered. Frost is not."]})
     path = tmp_path / "c.jsonl"
 
     def read(doc_id, quote):
@@ -78,11 +75,7 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
 
 def test_labels_as_the_user_says_and_what_was_read(tmp_path):
     path = tmp_path / "c.jsonl"
-    rows = [
-        {"claim": "a", "label": "REFUTES"},
-        {"claim": "b", "label": None},
-        {"claim": "c"},
-    ]
+    rows = [{"claim": "a", "label": "REFUTES"}, {"claim": "b", "label": None}, {"claim": "c"}]
     path.write_text("\n".join(map(json.dumps, rows)))
     claims, reading = read_plain(path, values={"REFUTES": "NOT_SUPPORTED"})
     assert [claim.label for claim in claims] == ["NOT_SUPPORTED", "", ""]

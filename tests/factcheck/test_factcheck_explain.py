@@ -46,9 +46,7 @@ def fewest_by_trying_all(result, rule):
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.lists(pair, max_size=4), min_size=1, max_size=2), st.sampled_from(RULES)
-)
+@given(st.lists(st.lists(pair, max_size=4), min_size=1, max_size=2), st.sampled_from(RULES))
 def test_removal_is_as_small_as_trying_all_sets_finds(checked, groups, rule):
     result = checked(groups, rule)
     found, expected = minimal_removal(result, rule), fewest_by_trying_all(result, rule)
@@ -65,17 +63,11 @@ def test_removal_is_as_small_as_trying_all_sets_finds(checked, groups, rule):
 
 
 def test_what_is_said_and_cited(checked):
-    items = [
-        ("low", SUPPORTS),
-        ("high", SUPPORTS),
-        ("medium", SUPPORTS),
-        ("high", rules.NEUTRAL),
-    ]
+    items = [("low", SUPPORTS), ("high", SUPPORTS), ("medium", SUPPORTS), ("high", rules.NEUTRAL)]
     told = explain_verdict(checked([items], Rule()), Rule())
     assert [item.id for item in told.cited] == ["EV2", "EV3"]
     assert (
-        told.text.startswith("The claim is supported.")
-        and "Without EV2, EV3, EV1 the" in told.text
+        told.text.startswith("The claim is supported.") and "Without EV2, EV3, EV1 the" in told.text
     )
     refuted = checked([[("high", REFUTES)], [("high", SUPPORTS)]], Rule())
     assert [item.id for item in explain_verdict(refuted, Rule()).cited] == ["EV1"]
@@ -103,9 +95,7 @@ def test_documented_quality_golden_values(checked):
     }
     # Ids restart in every sub-claim, as documented: half of them collide.
     two = checked([THREE, THREE], DOCUMENTED_RULE).evidence
-    found = documented_quality(
-        [item._replace(id=item.id[:2]) for item in two], ["SC1", "SC2"], ""
-    )
+    found = documented_quality([item._replace(id=item.id[:2]) for item in two], ["SC1", "SC2"], "")
     assert (found["coverage"], found["soundness"]) == (1 / 6, 1.0)
     assert documented_quality(one.evidence, ["SC1", "SC2"], "")["soundness"] == 0.5
     assert documented_quality([], [], "")["overall"] == 0
@@ -135,9 +125,7 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
     )
     groups = {claim.id: claim.group for claim in own.test}
     crashed = result._replace(claim_id="crashed", error="search: x")
-    table = quality_table([*results, crashed], rule, groups, n_resamples=100).set_index(
-        "measure"
-    )
+    table = quality_table([*results, crashed], rule, groups, n_resamples=100).set_index("measure")
     assert (table["n"] + table["undefined"] == len(results)).all()
     # A high item decides alone or with few others: random sets do far less.
     assert table.loc["deletion", "value"] > table.loc["deletion_random", "value"] + 0.2

@@ -59,20 +59,15 @@ def test_each_part_of_a_claim_needs_its_own_support(half):
     """
     documents = pd.DataFrame(GARDEN)
     checker = FactChecker(
-        EvidenceBase(documents[["id", "text"]].rename(columns={"id": "doc_id"})),
-        PublicJudge(),
+        EvidenceBase(documents[["id", "text"]].rename(columns={"id": "doc_id"})), PublicJudge()
     )
     claims = [
-        claim
-        for document in GARDEN
-        if document["half"] == half
-        for claim in document["claims"]
+        claim for document in GARDEN if document["half"] == half for claim in document["claims"]
     ]
     labels = Counter(claim["label"] for claim in claims)
     results = [checker.check(claim["claim"]) for claim in claims]
     right = [
-        result.verdict == claim["label"]
-        for result, claim in zip(results, claims, strict=True)
+        result.verdict == claim["label"] for result, claim in zip(results, claims, strict=True)
     ]
     assert labels == {SUPPORTED: 16, NOT_SUPPORTED: 16}
     assert np.mean([len(result.subclaims) == 2 for result in results]) > 0.85
@@ -82,11 +77,7 @@ def test_each_part_of_a_claim_needs_its_own_support(half):
 def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(base):
     claim = "Hail is covered and frost is excluded."
     result = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG).check(claim)
-    assert (result.verdict, result.confidence, result.evidence) == (
-        NOT_SUPPORTED,
-        0.3,
-        (),
-    )
+    assert (result.verdict, result.confidence, result.evidence) == (NOT_SUPPORTED, 0.3, ())
     rated = EvidenceBase(base.documents.assign(url="https://www.example.org/x"))
     result = FactChecker(rated, PlaceholderStance(), DOCUMENTED_CONFIG).check(claim)
     assert Counter(item.id for item in result.evidence)["EV1"] == 2
@@ -95,9 +86,7 @@ def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(b
     assert result.verdict == SUPPORTED
     # Trying all sets of so many items would never end.
     removal = minimal_removal(result, DOCUMENTED_CONFIG.rule)
-    assert (
-        len(result.evidence) > len(removal.ids) > 5 and removal.after == NOT_SUPPORTED
-    )
+    assert len(result.evidence) > len(removal.ids) > 5 and removal.after == NOT_SUPPORTED
 
 
 def test_unverifiable_claims_end_early(base):
@@ -122,31 +111,22 @@ def test_crashes_are_outcomes_named_and_counted(base):
     results = FactChecker(base).check_all(
         [Claim("1", "x" * 100_000), Claim("2", ""), Claim("3", "Rain is wet.")]
     )
-    assert [result.verdict is None for result in results] == [
-        True,
-        True,
-        False,
-    ] and len(results[0].claim) == 200
+    assert [result.verdict is None for result in results] == [True, True, False] and len(
+        results[0].claim
+    ) == 200
     assert outcomes(results)["crashed in decomposition: InputError"] == 2
     silent = FactChecker(base, ModelStance(Unreachable())).check(
         "Theft must be reported within 24 hours."
     )
-    assert silent.verdict is None and outcomes([silent]) == {
-        "crashed in stance: unreachable": 1
-    }
+    assert silent.verdict is None and outcomes([silent]) == {"crashed in stance: unreachable": 1}
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})), "at least one document"),
         (
-            lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})),
-            "at least one document",
-        ),
-        (
-            lambda: EvidenceBase(
-                pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})
-            ),
+            lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})),
             "'a' occurs twice",
         ),
         (
@@ -184,9 +164,7 @@ def test_fusion_of_queries():
 
 def test_sentences_are_taken_by_what_they_share_and_the_name_of_the_document_left_out():
     text = "The excess is 250. Hail costs nothing. The excess for hail is 300."
-    base = EvidenceBase(
-        pd.DataFrame({"doc_id": ["a"], "text": [text], "title": ["Hail"]})
-    )
+    base = EvidenceBase(pd.DataFrame({"doc_id": ["a"], "text": [text], "title": ["Hail"]}))
     found = base.extract(0, "Hail has an excess of 300.", 2)
     assert [passage.text for passage in found] == [
         "The excess for hail is 300.",
@@ -205,28 +183,16 @@ def test_queries_are_distinct_have_the_names_and_are_a_prefix_of_the_longer_list
     sides = ["theft reported", "theft reported hours", "reported hours"]
     assert five == [text, *(f"Vale Direct {side}" for side in sides), "Vale Direct"]
     assert all(list(pipeline.search_queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
-    assert pipeline.search_queries(SubClaim("SC1", "Hail."), 1, ("Aster",)) == (
-        "Hail. Aster",
-    )
+    assert pipeline.search_queries(SubClaim("SC1", "Hail."), 1, ("Aster",)) == ("Hail. Aster",)
 
 
 def test_documented_queries():
     part = SubClaim("SC1", "This was sold in 1999.", entities=("Vale",))
     timeline = "This was sold in 1999. history timeline 1999"
-    texts = (
-        "Vale This was sold in 1999.",
-        "This was sold in 1999?",
-        "1999. Vale sold",
-        timeline,
-    )
+    texts = ("Vale This was sold in 1999.", "This was sold in 1999?", "1999. Vale sold", timeline)
     assert pipeline.documented_queries(part, 4) == texts
-    assert pipeline.documented_queries(SubClaim("SC1", "Hail."), 2) == (
-        "Hail.",
-        "What about Hail.",
-    )
-    assert (
-        pipeline.documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
-    )
+    assert pipeline.documented_queries(SubClaim("SC1", "Hail."), 2) == ("Hail.", "What about Hail.")
+    assert pipeline.documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
 
 
 def test_levels_of_credibility():
@@ -251,10 +217,7 @@ def test_documented_scores_in_their_order():
         ),
         (lambda text: text.replace("other: 0.40", "other: high"), "field other"),
         (lambda text: text.replace("ac: 0.90", "ac: -0.1"), "field suffixes.ac"),
-        (
-            lambda text: text.replace("primary: 0.95", "primary: {store: 1}"),
-            "field kinds.primary",
-        ),
+        (lambda text: text.replace("primary: 0.95", "primary: {store: 1}"), "field kinds.primary"),
         (lambda text: text.replace("domains:", "domains: 3\nx:"), "field domains"),
         (lambda text: text + "more: 3\n", "field more"),
     ],

@@ -41,13 +41,9 @@ def study(checked):
 
 def toy(verdicts=(S, N, S, "well", None, N, NEI, NEI)):
     """Eight claims in four groups: one unparsed answer, one crash, one abstention."""
-    claims = pd.DataFrame({"id": range(8), "label": [S, N, S, N, S, N, S, NEI]}).astype(
-        str
-    )
+    claims = pd.DataFrame({"id": range(8), "label": [S, N, S, N, S, N, S, NEI]}).astype(str)
     claims = claims.assign(group=list("aabbccdd"), text="", hops=list("11221120"))
-    verdicts = pd.DataFrame(
-        {"pipeline": verdicts, CLAIM_ONLY: [S, S, S, S, N, N, S, S]}
-    )
+    verdicts = pd.DataFrame({"pipeline": verdicts, CLAIM_ONLY: [S, S, S, S, N, N, S, S]})
     policy = TWO_CLASS_POLICY | {"nei": "three_class"}
     kinds = claims[["hops"]]
     return VerdictStudy("toy", claims, kinds, verdicts, pd.DataFrame(), policy, **FEW)
@@ -68,10 +64,7 @@ def test_policies_of_the_two_class_question():
     assert scored.parity["L"]["f1"] == pytest.approx(2 / 3)
     assert against_all(study).loc["majority", "difference"] == pytest.approx(0.125)
     levels = study.levels().set_index(["measure", "system"])
-    assert levels.loc[("accuracy", "pipeline"), ["value", "control"]].tolist() == [
-        5 / 8,
-        4 / 8,
-    ]
+    assert levels.loc[("accuracy", "pipeline"), ["value", "control"]].tolist() == [5 / 8, 4 / 8]
 
 
 def test_folds_keep_groups_together():
@@ -96,11 +89,7 @@ def test_our_claims(study, checked):
     assert study.kinds["evidence"].eq("found").sum() > 0.9 * 88
     # Better evidence helps, and that of other claims supports nothing.
     assert right["gold evidence"].mean() > right["pipeline"].mean() > 0.75
-    assert (
-        verdicts["shuffled evidence"].eq(S).sum()
-        < 10
-        < verdicts["pipeline"].eq(S).sum()
-    )
+    assert verdicts["shuffled evidence"].eq(S).sum() < 10 < verdicts["pipeline"].eq(S).sum()
     # What is stated is the probability of the verdict, not of support.
     stated = dict(zip(verdicts["pipeline"], study.probability["pipeline"], strict=True))
     support = {result.verdict: result.support for result in checked.results}
@@ -126,9 +115,7 @@ def test_claims_of_a_user_need_their_documents_and_evidence_of_two_groups(tmp_pa
     rows[4]["evidence"] = quote
     path = tmp_path / "claims.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(
-        InputError, match="needs claims with evidence in 2 groups or more"
-    ):
+    with pytest.raises(InputError, match="needs claims with evidence in 2 groups or more"):
         transfer.gold_sets([], path, tmp_path)
     with pytest.raises(InputError, match="give claims and corpus"):
         CheckedClaims(path)

@@ -51,16 +51,10 @@ def judged(rows, texts):
 def test_the_largest_entailment_stands_against_the_largest_contradiction():
     """All passages of a document have its stance."""
     rows = {"a": (0.9, 0.05), "b": (0.3, 0.6), "c": (0.2, 0.2)}
-    assert (
-        judged(rows, passages("a", "b")) == [(SUPPORTS, pytest.approx(0.9 / 1.5))] * 2
-    )
+    assert judged(rows, passages("a", "b")) == [(SUPPORTS, pytest.approx(0.9 / 1.5))] * 2
     rows["b"] = (0.02, 0.95)
     documents = [*passages("a"), *passages("b", row=1), *passages("c", row=2)]
-    assert [stance for stance, _ in judged(rows, documents)] == [
-        SUPPORTS,
-        REFUTES,
-        NEUTRAL,
-    ]
+    assert [stance for stance, _ in judged(rows, documents)] == [SUPPORTS, REFUTES, NEUTRAL]
     together = judged({"a b": (0.8, 0.1)}, passages("a", "b"))
     assert together == [(SUPPORTS, pytest.approx(8 / 9))] * 2
 
@@ -74,11 +68,7 @@ def test_a_side_needs_more_than_half():
 def test_premises_are_in_the_order_of_the_document_and_long_ones_are_read_in_windows():
     model = Table({})
     EntailmentStance(model).judge("c", passages("one", "two", header="Vale")[::-1])
-    assert model.asked == [
-        ("Vale. one", "c"),
-        ("Vale. two", "c"),
-        ("Vale. one two", "c"),
-    ]
+    assert model.asked == [("Vale. one", "c"), ("Vale. two", "c"), ("Vale. one two", "c")]
     words = [f"w{n}" for n in range(450)]
     model.asked.clear()
     model.rows = {" ".join(words[200:400]): (0.0, 0.8)}
@@ -107,9 +97,7 @@ def said(verdict, probability):
 
 def test_a_language_model_is_asked_once_for_each_document():
     model = Speaker(said(SUPPORTS, 0.9), said(REFUTES, 0.8), said(NEUTRAL, 0.7))
-    texts = (
-        passages("a", "b", header="Vale") + passages("c", row=1) + passages("d", row=2)
-    )
+    texts = passages("a", "b", header="Vale") + passages("c", row=1) + passages("d", row=2)
     stances = ModelStance(model).judge("The claim.", texts)
     assert stances == [
         (SUPPORTS, 0.9),
@@ -127,9 +115,7 @@ def test_a_language_model_is_asked_once_for_each_document():
     "answer", [said("perhaps", 0.5), said(SUPPORTS, 1.5), said(SUPPORTS, "high"), {}]
 )
 def test_another_answer_is_no_verdict(answer):
-    with pytest.raises(
-        InputError, match=r"does not fit: .*field (verdict|probability)"
-    ):
+    with pytest.raises(InputError, match=r"does not fit: .*field (verdict|probability)"):
         ModelStance(Speaker(answer)).judge("c", passages("a"))
 
 

@@ -31,9 +31,7 @@ def test_features_by_hand():
     rows = CASES["features"]
     found = []
     for claim, text, header, name, _ in rows:
-        values = dict(
-            zip(FEATURES, features(claim, [passage(text, header)]), strict=True)
-        )
+        values = dict(zip(FEATURES, features(claim, [passage(text, header)]), strict=True))
         found.append([claim, text, header, name, values[name]])
     assert found == rows
 
@@ -54,24 +52,12 @@ def test_what_the_evidence_lacks_is_neutral_and_named():
     found = []
     for claim, text, *_ in rows:
         passages = [passage(text, "Kringle Bakery")]
-        found.append(
-            [
-                claim,
-                text,
-                stance_on(claim, *passages)[0],
-                judge.remarks(claim, passages),
-            ]
-        )
+        found.append([claim, text, stance_on(claim, *passages)[0], judge.remarks(claim, passages)])
     assert found == rows
     strudel = "Strudel Bakery bakes in Vellmar."
     forced = PublicJudge(abstains=False)
-    assert (
-        stance_on(strudel, passage("It bakes in Vellmar.", "Kringle Bakery"))[0]
-        == NEUTRAL
-    )
-    assert stance_on(
-        "Hail is covered in Zanzibar.", passage("Hail is covered."), judge=forced
-    )[1]
+    assert stance_on(strudel, passage("It bakes in Vellmar.", "Kringle Bakery"))[0] == NEUTRAL
+    assert stance_on("Hail is covered in Zanzibar.", passage("Hail is covered."), judge=forced)[1]
 
 
 def test_a_name_of_the_document_is_no_absent_name():
@@ -87,9 +73,7 @@ def test_sentences_of_one_document_support_together_and_documents_can_contradict
     parts = ["Ada Brook wrote the poem.", "The poem was printed in Leeds."]
     together = PublicJudge().judge(claim, [passage(text, "Poem") for text in parts])
     assert [stance for stance, _ in together] == [SUPPORTS, SUPPORTS]
-    judged = PublicJudge().judge(
-        FIRE, [passage(FIRE), passage(FIRE.replace("30", "90"), row=1)]
-    )
+    judged = PublicJudge().judge(FIRE, [passage(FIRE), passage(FIRE.replace("30", "90"), row=1)])
     assert [stance for stance, _ in judged] == [SUPPORTS, REFUTES]
     assert PublicJudge().judge("Fire.", []) == []
 
@@ -97,20 +81,11 @@ def test_sentences_of_one_document_support_together_and_documents_can_contradict
 def test_a_judge_of_ones_own_gives_an_answer_a_passage(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     source = "def {}(claim, passages):\n    return {}\n"
-    answers = {
-        "good": "['supports']",
-        "few": "[]",
-        "odd": "['maybe']",
-        "wild": "[('refutes', 2)]",
-    }
+    answers = {"good": "['supports']", "few": "[]", "odd": "['maybe']", "wild": "[('refutes', 2)]"}
     text = "".join(source.format(name, answer) for name, answer in answers.items())
     (tmp_path / "mine_judges.py").write_text(text)
     judges = {name: PluginStance(f"mine_judges:{name}") for name in answers}
     assert judges["good"].judge("x", [passage("y")]) == [(SUPPORTS, None)]
-    for name, problem in {
-        "few": "0 answers for 1",
-        "odd": "maybe",
-        "wild": "refutes",
-    }.items():
+    for name, problem in {"few": "0 answers for 1", "odd": "maybe", "wild": "refutes"}.items():
         with pytest.raises(InputError, match=problem):
             judges[name].judge("x", [passage("y")])

@@ -33,9 +33,7 @@ RULES["documented"] = DOCUMENTED_RULE
 def items(told, part="SC1"):
     """Evidence from text such as "2 high supports, 1 low refutes"."""
     counted = [one.split() for one in told.split(", ") if one]
-    pairs = [
-        (level, stance) for number, level, stance in counted for _ in range(int(number))
-    ]
+    pairs = [(level, stance) for number, level, stance in counted for _ in range(int(number))]
     place = ("d", "d", "", "text", 0, 4, 0.5)
     return [
         Evidence(f"EV{n}", part, *place, level, stance)
@@ -50,9 +48,7 @@ def test_verdicts_on_one_part():
         assert found.evidence_count == len(items(evidence))
         confidence = found.confidence and round(found.confidence, 6)
         judged.append([evidence, rule, found.verdict, confidence])
-    assert judged == [
-        [*row, sure and round(sure, 6)] for *row, sure in CASES["verdicts"]
-    ]
+    assert judged == [[*row, sure and round(sure, 6)] for *row, sure in CASES["verdicts"]]
 
 
 def test_documented_claim_level_has_a_constant_confidence_for_not_supported():
@@ -62,9 +58,7 @@ def test_documented_claim_level_has_a_constant_confidence_for_not_supported():
     assert (verdict, confidence) == (NOT_SUPPORTED, 0.3)
     assert decide_claim([], [], DOCUMENTED_RULE)[1:] == (NOT_SUPPORTED, 0.0)
     assert decide_claim([], [], Rule())[1:] == (INSUFFICIENT, None)
-    both = items("1 high supports") + items(
-        "3 high supports, 1 low refutes", part="SC2"
-    )
+    both = items("1 high supports") + items("3 high supports, 1 low refutes", part="SC2")
     assert decide_claim(["SC1", "SC2"], both, DOCUMENTED_RULE)[2] == pytest.approx(
         (1 + 3 / 3.3) / 2
     )
@@ -77,25 +71,19 @@ def test_a_missing_part_is_insufficient_and_a_refuted_part_refutes():
     evidence += items("1 low refutes", part="SC3") + items(
         "3 high refutes, 1 low supports", part="SC4"
     )
-    assert decide_claim(["SC1", "SC2", "SC3", "SC4"], evidence, Rule())[1:] == (
-        NOT_SUPPORTED,
-        1.0,
-    )
+    assert decide_claim(["SC1", "SC2", "SC3", "SC4"], evidence, Rule())[1:] == (NOT_SUPPORTED, 1.0)
 
 
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from(list(LEVEL_WEIGHTS)), st.sampled_from(EVIDENCE_STANCES)
-        ),
+        st.tuples(st.sampled_from(list(LEVEL_WEIGHTS)), st.sampled_from(EVIDENCE_STANCES)),
         max_size=12,
     ),
     st.sampled_from(list(RULES.values())),
 )
 def test_score_stays_in_the_unit_interval_and_ignores_order(pairs, rule):
     forth, back = (
-        ", ".join(f"1 {level} {stance}" for level, stance in one)
-        for one in (pairs, pairs[::-1])
+        ", ".join(f"1 {level} {stance}" for level, stance in one) for one in (pairs, pairs[::-1])
     )
     score = rules.support_score(items(forth), rule)
     assert score is None or 0 <= score <= 1
@@ -109,8 +97,6 @@ def test_degree_of_support_is_undefined_when_a_part_has_no_side():
     assert rules.degree_of_support(["SC1"], [one, two], Rule()) == pytest.approx(
         (0.9 + 0.3 * 0.2) / 1.3
     )
-    assert rules.degree_of_support(
-        ["SC1", "SC2"], [one, two, three], Rule()
-    ) == pytest.approx(0.4)
+    assert rules.degree_of_support(["SC1", "SC2"], [one, two, three], Rule()) == pytest.approx(0.4)
     assert rules.degree_of_support(["SC1", "SC2"], [one, two], Rule()) is None
     assert rules.degree_of_support([], [], Rule()) is None

@@ -39,19 +39,11 @@ def watch(allowed):
 
     def hook(event, arguments):
         address = arguments[1] if event == "socket.connect" else None
-        if isinstance(address, tuple) and address[0] not in (
-            "127.0.0.1",
-            "localhost",
-            "::1",
-        ):
+        if isinstance(address, tuple) and address[0] not in ("127.0.0.1", "localhost", "::1"):
             raise OSError(f"no network here: {address[0]}")
         paths = arguments[:2] if event in _WRITES else ()
         if event == "open" and isinstance(arguments[2], int):
-            paths = (
-                arguments[:1]
-                if arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-                else ()
-            )
+            paths = arguments[:1] if arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) else ()
         for path in paths:
             place = os.path.realpath(path) if isinstance(path, str | bytes) else ""
             if place and not os.fsdecode(place).startswith(allowed):
@@ -70,8 +62,7 @@ def ended(words):
 
     _elsewhere.clear()
     outputs = [
-        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-        for _ in range(2)
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)
     ]
     code = problem = None
     for number in (signal.SIGALRM, signal.SIGPROF):
@@ -94,16 +85,8 @@ def ended(words):
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-    out, err = (
-        stream.buffer.getvalue().decode("utf-8", "replace") for stream in outputs
-    )
-    return {
-        "code": code,
-        "out": out,
-        "err": err,
-        "problem": problem,
-        "elsewhere": list(_elsewhere),
-    }
+    out, err = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in outputs)
+    return {"code": code, "out": out, "err": err, "problem": problem, "elsewhere": list(_elsewhere)}
 
 
 def serve(folder):

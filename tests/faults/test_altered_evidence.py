@@ -29,9 +29,7 @@ def files(report, kind):
     """List the files of a kind: of a folder, or one file of the run."""
     place = report / kind
     return (
-        [place]
-        if place.is_file()
-        else sorted(path for path in place.rglob("*") if path.is_file())
+        [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
     )
 
 
@@ -43,9 +41,7 @@ def same_content(before, after):
         return False
 
 
-@pytest.mark.parametrize(
-    "kind", [*EVIDENCE_FOLDERS, "runs", "numbers.json", "contrasts.json"]
-)
+@pytest.mark.parametrize("kind", [*EVIDENCE_FOLDERS, "runs", "numbers.json", "contrasts.json"])
 def test_a_flipped_bit_is_noticed(report, kind, count):
     chance = random.Random(kind)
     noticed = 0

@@ -67,35 +67,22 @@ RANKED = {
     "TopDocId": "t",
     "TopScore": 0.9,
 }
-SEGMENTS = {
-    "Metric": "ndcg@3",
-    "Eps": 0.0,
-    "BaselinePath": "rows.json",
-    "PosNegPath": "rows.json",
-}
+SEGMENTS = {"Metric": "ndcg@3", "Eps": 0.0, "BaselinePath": "rows.json", "PosNegPath": "rows.json"}
 SPEC = {"variants": [{"name": "a", "args": ["data", "list"], "timeoutSeconds": 3}]}
 EXPLAINED = "Rent is due, says the landlord."
 
 
 def answers_of(system):
-    return lines_of(
-        {"question": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)
-    )
+    return lines_of({"question": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6))
 
 
 INPUTS = {
-    "docs/corpus.jsonl": lines_of(
-        {"_id": d, "text": text} for d, text in DOCUMENTS.items()
-    ),
-    "docs/queries.jsonl": lines_of(
-        {"_id": q, "text": text} for q, text in QUERIES.items()
-    ),
+    "docs/corpus.jsonl": lines_of({"_id": d, "text": text} for d, text in DOCUMENTS.items()),
+    "docs/queries.jsonl": lines_of({"_id": q, "text": text} for q, text in QUERIES.items()),
     "docs/qrels/test.tsv": "query-id\tcorpus-id\tscore\n"
     + "".join(f"{q}\t{d}\t1\n" for q, d in ANSWERS.items()),
     "qrels.txt": "".join(f"{q} 0 {d} 1\n" for q, d in ANSWERS.items()),
-    "run.txt": "".join(
-        f"{q} Q0 d1 1 1.0 t\n{q} Q0 {d} 2 0.5 t\n" for q, d in ANSWERS.items()
-    ),
+    "run.txt": "".join(f"{q} Q0 d1 1 1.0 t\n{q} Q0 {d} 2 0.5 t\n" for q, d in ANSWERS.items()),
     "other.txt": "".join(f"{q} Q0 d2 1 1.0 t\n{q} Q0 d3 2 0.5 t\n" for q in ANSWERS),
     "ratings.csv": "item,A,B\n" + "".join(f"i{n},{n % 4},{n % 3}\n" for n in range(12)),
     "questions.txt": "May the tenant sublet?\n",
@@ -114,13 +101,10 @@ INPUTS = {
     "case.json": json.dumps(CASE),
     "cases.jsonl": lines_of([CASE, CASE | {"case_id": "c2"}]),
     "explained.jsonl": lines_of(
-        {"id": d, "explanation": EXPLAINED, "contexts": [DOCUMENTS[d]]}
-        for d in ("d2", "d4")
+        {"id": d, "explanation": EXPLAINED, "contexts": [DOCUMENTS[d]]} for d in ("d2", "d4")
     ),
     "rows.json": json.dumps([RANKED | {"QueryId": query} for query in QUERIES]),
-    "segments.json": json.dumps(
-        SEGMENTS | {"Decisions": dict.fromkeys(QUERIES, "ApplyShift")}
-    ),
+    "segments.json": json.dumps(SEGMENTS | {"Decisions": dict.fromkeys(QUERIES, "ApplyShift")}),
 }
 """Valid small files of every kind, by the name that the command lines use."""
 
@@ -132,12 +116,7 @@ def write_inputs(folder):
 
 
 PACKED = gzip.compress(lines_of({"id": n} for n in range(500)).encode(), mtime=0)
-ESCAPES = {
-    "_id": "\x1b[2J\u202e",
-    "id": "\x9b1m",
-    "text": "\x07",
-    "claim": "\x1b]0;x\x07",
-}
+ESCAPES = {"_id": "\x1b[2J\u202e", "id": "\x9b1m", "text": "\x07", "claim": "\x1b]0;x\x07"}
 NASTY = {
     "empty": b"",
     "wrong.json": b"{,",
@@ -163,11 +142,7 @@ def write_nasty(folder):
         (folder / name).write_bytes(data)
     (folder / "empty_folder").mkdir()
     (folder / "circle").mkdir()
-    for name, place in {
-        "loop": "loop",
-        "circle/again": "..",
-        "dangling.json": "nowhere",
-    }.items():
+    for name, place in {"loop": "loop", "circle/again": "..", "dangling.json": "nowhere"}.items():
         (folder / name).symlink_to(place)
     for name in ("pipe", "pipe.jsonl"):
         os.mkfifo(folder / name)
@@ -251,17 +226,7 @@ CHOICES = {
     "nei", "conflict", "off_label", "decision", "shift", "formats", "embedder", "validator", "extractor",
     "judge", "filters",
 }  # fmt: skip
-READ = {
-    "grid",
-    "log",
-    "rules",
-    "ratings",
-    "baseline",
-    "spec",
-    "segments",
-    "explanations",
-    "tree",
-}
+READ = {"grid", "log", "rules", "ratings", "baseline", "spec", "segments", "explanations", "tree"}
 
 
 def leaves(command, words=()):
@@ -297,12 +262,8 @@ class Line:
 
     def harm(self, chance, nasty):
         """Replace one to three values."""
-        arguments = [
-            param for param in self.params if param.param_type_name == "argument"
-        ]
-        for param in chance.sample(
-            self.params, min(len(self.params), chance.choice([1, 1, 2, 3]))
-        ):
+        arguments = [param for param in self.params if param.param_type_name == "argument"]
+        for param in chance.sample(self.params, min(len(self.params), chance.choice([1, 1, 2, 3]))):
             value = nasty(param)
             self.changed[param.name] = value
             if param in arguments:
@@ -311,9 +272,7 @@ class Line:
             else:
                 value = None if getattr(param, "is_flag", False) else value
                 flag = chance.choice([*param.opts, *param.secondary_opts])
-                self.options = [
-                    option for option in self.options if option[0] != param.name
-                ]
+                self.options = [option for option in self.options if option[0] != param.name]
                 self.options.append((param.name, flag, value))
 
     def words(self, chance):
@@ -338,16 +297,10 @@ class Driver:
 
     def run(self, words):
         if self.process is None:
-            command = [
-                sys.executable,
-                str(Path(__file__).with_name("driver.py")),
-                str(self.folder),
-            ]
+            command = [sys.executable, str(Path(__file__).with_name("driver.py")), str(self.folder)]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
             place = self.folder / "in"
-            self.process = subprocess.Popen(
-                command, env=self.environment(), cwd=place, **pipes
-            )
+            self.process = subprocess.Popen(command, env=self.environment(), cwd=place, **pipes)
         self.process.stdin.write(json.dumps(words) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
@@ -361,18 +314,9 @@ class Driver:
         places |= {"CASEBOOK_PROJECT": "project", "CASEBOOK_ROOT": "root"}
         places["CASEBOOK_CACHE"] = "cache"
         folders = {name: str(self.folder / place) for name, place in places.items()}
-        left_out = (
-            "CASEBOOK_DATA_MIRROR",
-            "CASEBOOK_LLM_URL",
-            "OPENAI_BASE_URL",
-            "OPENAI_API_KEY",
-        )
-        usual = {
-            name: value for name, value in os.environ.items() if name not in left_out
-        }
-        quiet = dict.fromkeys(
-            ("HF_HUB_OFFLINE", "PIP_NO_INDEX", "PYTHONDONTWRITEBYTECODE"), "1"
-        )
+        left_out = ("CASEBOOK_DATA_MIRROR", "CASEBOOK_LLM_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+        usual = {name: value for name, value in os.environ.items() if name not in left_out}
+        quiet = dict.fromkeys(("HF_HUB_OFFLINE", "PIP_NO_INDEX", "PYTHONDONTWRITEBYTECODE"), "1")
         return usual | folders | quiet | {"PYTHONPATH": LIBRARY}
 
     def close(self):
@@ -430,11 +374,7 @@ def drawn(seed, inputs):
         pools = [TEXTS, NUMBERS, [*there, *PLACES]]
         weights = [1, 6, 1] if option.name in NUMERIC else [3, 1, 5]
         value = chance.choice(chance.choices(pools, weights)[0])
-        return (
-            "missing"
-            if option.name in ("out", "folder") and value in OUTSIDE
-            else value
-        )
+        return "missing" if option.name in ("out", "folder") and value in OUTSIDE else value
 
     number = 0
     while True:
@@ -494,9 +434,7 @@ def accepted(line, folder):
             continue
         is_bad = option.name in NUMERIC and is_bad_number(option, value)
         is_unknown = option.name in CHOICES and value in TEXTS
-        is_absent = (
-            option.name in READ and value and not (folder / "in" / value[:200]).exists()
-        )
+        is_absent = option.name in READ and value and not (folder / "in" / value[:200]).exists()
         if is_bad or is_unknown or is_absent:
             yield f"{option.name} accepted {value[:40]!r}"
 
@@ -551,9 +489,7 @@ def test_every_command_has_a_valid_line(scratch, pristine):
     wrong = []
     for text in VALID:
         line = Line(text, "made")
-        done, faults = checked(
-            line, line.words(random.Random(0)), folder, driver, *pristine
-        )
+        done, faults = checked(line, line.words(random.Random(0)), folder, driver, *pristine)
         if faults or (done["code"] not in {0, 3, 4} and line.name not in REFUSED):
             wrong.append((text, done, faults))
     assert wrong == []

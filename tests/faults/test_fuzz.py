@@ -51,9 +51,7 @@ def mutant(data, chance):
         elif kind == 3:
             data = data[:to] + data[at:to] * chance.choice([1, 50]) + data[to:]
         elif kind == 4:
-            data = (
-                data[:at] + bytes(chance.randrange(256) for _ in range(3)) + data[to:]
-            )
+            data = data[:at] + bytes(chance.randrange(256) for _ in range(3)) + data[to:]
         else:
             lines = data.split(b"\n")
             chance.shuffle(lines)
@@ -146,9 +144,7 @@ def load_collection(path):
 
 CLAIM = {"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}
 TREC_RUN = "".join(f"q{n % 3} Q0 d{n} {n} {9 - n}.5 tag\n" for n in range(9))
-RATED = "item,rater,rating\n" + "".join(
-    f"i{n % 5},r{n // 5},{n % 3}\n" for n in range(10)
-)
+RATED = "item,rater,rating\n" + "".join(f"i{n % 5},r{n // 5},{n % 3}\n" for n in range(10))
 QRELS = "".join(f"q{n % 3} 0 d{n} {n % 2}\n" for n in range(9))
 BEIR = "query-id\tcorpus-id\tscore\n" + "".join(f"q{n}\td{n}\t1\n" for n in range(9))
 SEGMENTS = {"segments": [{"name": "a", "queries": ["q1", "q2"]}]}

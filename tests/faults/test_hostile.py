@@ -43,14 +43,10 @@ def test_no_name_leaves_the_results(name, tmp_path, monkeypatch, count):
             attempt()
         count("name that points elsewhere")
     cache = tmp_path / "project" / "cache"
-    assert all(
-        cache in (p := tmp_path / new, *p.parents) for new in tree(tmp_path) - before
-    )
+    assert all(cache in (p := tmp_path / new, *p.parents) for new in tree(tmp_path) - before)
 
 
-def test_a_link_in_the_results_is_replaced_and_not_followed(
-    tmp_path, monkeypatch, count
-):
+def test_a_link_in_the_results_is_replaced_and_not_followed(tmp_path, monkeypatch, count):
     from casebook import paths
     from casebook.runs.outputs import RunOutputs
 

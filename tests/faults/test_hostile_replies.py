@@ -20,19 +20,13 @@ from casebook.cli import main
 from casebook.models.language import NoAnswer
 
 pytest.importorskip("openai")  # here, so that no limit of time includes it
-QUESTIONS = [
-    "What is whisked?",
-    "What bakes at 180 degrees?",
-    "What rests for an hour?",
-]
+QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
 WELL = response(completion())
 SECONDS = 1.0  # limit of one answer
 SLOWEST = 6.0  # for one such question and two others
 COUNTED = "hostile reply of a language model"
 EVERY = list(HealthCheck)
-FIXED = settings(
-    derandomize=True, database=None, suppress_health_check=EVERY, deadline=None
-)
+FIXED = settings(derandomize=True, database=None, suppress_health_check=EVERY, deadline=None)
 
 
 @pytest.fixture
@@ -114,8 +108,7 @@ values = st.recursive(
     | st.text(st.characters(), max_size=20)
     | st.sampled_from([*TEXTS, *NUMBERS, *DEEP, LONG]),
     lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
     ),
     max_leaves=8,
 )
@@ -150,9 +143,7 @@ def replaced(whole, path, value):
 def bodies(draw):
     """The body of a chat completion in which something is wrong."""
     whole = replaced(completion(), draw(st.sampled_from(PLACES)), draw(values))
-    data = json.dumps(whole, ensure_ascii=draw(st.booleans())).encode(
-        "utf-8", "surrogatepass"
-    )
+    data = json.dumps(whole, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")
     data = data.replace(f'"{LONG}"'.encode(), b"1" * 5000)
     for depth in DEEP:
         brackets = int(depth.removeprefix("deep "))
@@ -207,10 +198,7 @@ TRANSPORTS = {
         lambda: [response(gzip.compress(BODY), "Content-Encoding: gzip")],
         None,
     ),
-    "an odd charset": (
-        lambda: [response(BODY, kind="application/json; charset=zlib")],
-        None,
-    ),
+    "an odd charset": (lambda: [response(BODY, kind="application/json; charset=zlib")], None),
     "an answer as text/plain": (lambda: [response(BODY, kind="text/plain")], None),
     "events": (
         lambda: [response(b"data: " + BODY + b"\n\n", kind="text/event-stream")],
@@ -224,23 +212,16 @@ TRANSPORTS = {
     "204": (lambda: [b"HTTP/1.1 204 No Content\r\n\r\n"], "no chat completion"),
     "half of it": (lambda: [response(BODY[: len(BODY) // 2])], "no chat completion"),
     "less than stated": (lambda: [response(BODY)[:-9]], "the connection broke off"),
-    "garbage chunks": (
-        lambda: [CHUNKED + b"zz\r\n\xff\xff"],
-        "the connection broke off",
-    ),
+    "garbage chunks": (lambda: [CHUNKED + b"zz\r\n\xff\xff"], "the connection broke off"),
     "no HTTP": (lambda: [b"\x00\xff" * 99 + b"\r\n\r\n"], "the connection broke off"),
     "closed at once": (lambda: [], "the connection broke off"),
     "status 999": (lambda: [response(BODY, status="999 Oh")], "the server answers 999"),
     "101": (
-        lambda: [
-            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
-        ],
+        lambda: [b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
         "answers 101|broke off",
     ),
     "moved": (
-        lambda: [
-            response(b"", "Location: http://127.0.0.1:9/\x1b[31m", status="307 Moved")
-        ],
+        lambda: [response(b"", "Location: http://127.0.0.1:9/\x1b[31m", status="307 Moved")],
         "the server answers 307: http://127.0.0.1:9/",
     ),
     "moved to itself": (
@@ -274,19 +255,8 @@ def test_any_transport_is_an_answer_or_a_reason(kitchen, capsys, count):
 
 # --- an application
 
-FIELDS = [
-    "answer",
-    "contexts",
-    "abstained",
-    "cost",
-    "prompt_tokens",
-    "thinking",
-    "error",
-    "text",
-]
-replies = values | st.dictionaries(
-    st.sampled_from(FIELDS), values | st.text(), max_size=5
-)
+FIELDS = ["answer", "contexts", "abstained", "cost", "prompt_tokens", "thinking", "error", "text"]
+replies = values | st.dictionaries(st.sampled_from(FIELDS), values | st.text(), max_size=5)
 
 
 def test_any_reply_of_an_application_can_be_read_again_or_has_a_reason(tmp_path, count):
@@ -304,9 +274,7 @@ def test_any_reply_of_an_application_can_be_read_again_or_has_a_reason(tmp_path,
             results["refused"] += 1
         else:
             row = {"id": "q1", "question": QUESTIONS[0]} | columns
-            path.write_text(
-                json.dumps(row, ensure_ascii=False, allow_nan=False), encoding="utf-8"
-            )
+            path.write_text(json.dumps(row, ensure_ascii=False, allow_nan=False), encoding="utf-8")
             assert read_log(path)["answer"].tolist() == [row["answer"]]
             results["read"] += 1
         count("hostile reply of an application")

@@ -82,10 +82,7 @@ def with_inputs(folder):
     project = write_project(folder)
     (project / "questions.txt").write_text("What?\nWhy?\nWhen?\n")
     (project / "recipes").mkdir()
-    lines = [
-        json.dumps({"_id": str(n), "text": f"Bake it for {n} minutes."})
-        for n in range(9)
-    ]
+    lines = [json.dumps({"_id": str(n), "text": f"Bake it for {n} minutes."}) for n in range(9)]
     (project / "recipes" / "corpus.jsonl").write_text("\n".join(lines))
     return project
 
@@ -188,23 +185,10 @@ def batch(notebook_project, tmp_path_factory, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.delenv("CASEBOOK_SCRATCH", raising=False)
     project = notebook_project('run = "a"\ncell = "b"\nwait = 0', WAITING)
-    row = {
-        "notebook": "01_made.ipynb",
-        "parameters": {"wait": WAIT},
-        "tags": ["default"],
-    }
+    row = {"notebook": "01_made.ipynb", "parameters": {"wait": WAIT}, "tags": ["default"]}
     rows = [row | {"name": name} for name in ("one", "two")]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
-    command = [
-        sys.executable,
-        "-m",
-        "casebook",
-        "run",
-        "--grid",
-        "grid.yml",
-        "--run",
-        "mine",
-    ]
+    command = [sys.executable, "-m", "casebook", "run", "--grid", "grid.yml", "--run", "mine"]
 
     def start():
         return interruptible([*command, "--workers", "2"])
@@ -226,9 +210,7 @@ def test_a_batch_that_is_stopped_leaves_nothing_behind(batch, count, way):
     if way == "kill of a worker":
         os.kill(pids[0][0], signal.SIGKILL)
     else:
-        (os.killpg if way == "interrupt of all" else os.kill)(
-            process.pid, signal.SIGINT
-        )
+        (os.killpg if way == "interrupt of all" else os.kill)(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=WAIT)
     assert process.returncode == (3 if way == "kill of a worker" else 130), err
     assert "Traceback" not in err
@@ -257,14 +239,7 @@ def test_an_encoding_that_is_stopped_carries_on(tmp_path, count, way):
     lines = [json.dumps({"_id": str(n), "text": text}) for n, text in enumerate(texts)]
     (tmp_path / "collection" / "corpus.jsonl").write_text("\n".join(lines))
     place = tmp_path / "corpus"
-    command = [
-        sys.executable,
-        "-m",
-        "casebook",
-        "corpus",
-        "encode",
-        str(tmp_path / "collection"),
-    ]
+    command = [sys.executable, "-m", "casebook", "corpus", "encode", str(tmp_path / "collection")]
     command += ["--out", str(place), *SHARDS]
     process = interruptible(command)
     (kept, *_) = until(lambda: list(place.glob("files-*/shards/*.sha256")))

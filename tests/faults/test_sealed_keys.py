@@ -69,9 +69,7 @@ def swapped(key):
     return copy
 
 
-@pytest.mark.parametrize(
-    ("name", "what"), [(KEY, "a sealed key"), (PUBLIC, "a pre-registration")]
-)
+@pytest.mark.parametrize(("name", "what"), [(KEY, "a sealed key"), (PUBLIC, "a pre-registration")])
 def test_every_byte_that_is_flipped_is_noticed(copy, count, name, what):
     path, chance = copy / name, random.Random(what)
     data = path.read_bytes()
@@ -84,21 +82,14 @@ def test_every_byte_that_is_flipped_is_noticed(copy, count, name, what):
         count(f"byte flipped in {what}")
 
 
-def test_forms_notice_a_key_that_was_sealed_anew_with_its_sides_swapped(
-    copy, returned, count
-):
+def test_forms_notice_a_key_that_was_sealed_anew_with_its_sides_swapped(copy, returned, count):
     """Who holds the secret can seal again, but the forms that are out name the key with which they
     were made."""
-    key, registered = (
-        json.loads((copy / KEY).read_text()),
-        json.loads((copy / PUBLIC).read_text()),
-    )
+    key, registered = json.loads((copy / KEY).read_text()), json.loads((copy / PUBLIC).read_text())
     (copy / KEY).write_text(json.dumps(swapped(key)))
     del registered["seal"]
     registered["key_sha256"] = sha256_file(copy / KEY)
-    (copy / PUBLIC).write_text(
-        json.dumps(registered | {"seal": seal(key["secret"], registered)})
-    )
+    (copy / PUBLIC).write_text(json.dumps(registered | {"seal": seal(key["secret"], registered)}))
     assert not noticed(copy)
     with pytest.raises(InputError, match=rf"{returned[0].name}: .*another key"):
         open_forms(read_forms(returned), copy)

@@ -32,10 +32,7 @@ REPLIES = {
     "long": lambda text: (400, json.dumps({"detail": "x" * 270 + text})),
     "html": lambda text: (200, f"<html>{text}"),
     "odd": lambda text: (200, json.dumps({"choices": text})),
-    "unfit": lambda text: (
-        200,
-        json.dumps({"choices": [chat(json.dumps({"stance": text}))]}),
-    ),
+    "unfit": lambda text: (200, json.dumps({"choices": [chat(json.dumps({"stance": text}))]})),
 }
 FAILING = f"""
 import os
@@ -51,11 +48,7 @@ except ConnectionError as error:
 
 
 def chat(text):
-    return {
-        "index": 0,
-        "message": {"role": "assistant", "content": text},
-        "finish_reason": "stop",
-    }
+    return {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
 
 
 class Echo(_Quiet):
@@ -64,9 +57,7 @@ class Echo(_Quiet):
     answered = 0
 
     def do_POST(self):  # noqa: N802
-        model = json.loads(self.rfile.read(int(self.headers["Content-Length"])))[
-            "model"
-        ]
+        model = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["model"]
         header = self.headers["Authorization"] or ""
         kind, _, sent = header.partition(" ")
         said = base64.b64decode(sent).decode() if kind == "Basic" else sent
@@ -79,14 +70,9 @@ class Echo(_Quiet):
             self.path,
         )
         Echo.answered += 1
-        good = (
-            200,
-            json.dumps({"choices": [chat(f"It takes {Echo.answered} minutes.")]}),
-        )
+        good = 200, json.dumps({"choices": [chat(f"It takes {Echo.answered} minutes.")]})
         status, body = (
-            REPLIES[model](" ".join([*texts, unquote(self.path)]))
-            if model in REPLIES
-            else good
+            REPLIES[model](" ".join([*texts, unquote(self.path)])) if model in REPLIES else good
         )
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -97,11 +83,7 @@ class Echo(_Quiet):
 def spellings(secret):
     """Give the bytes by which a secret may stand in a file: as it is, escaped, or in base64 at any
     place."""
-    found = {
-        secret.encode(),
-        quote(secret, safe="").encode(),
-        json.dumps(secret)[1:-1].encode(),
-    }
+    found = {secret.encode(), quote(secret, safe="").encode(), json.dumps(secret)[1:-1].encode()}
     for offset in range(3):
         text = base64.b64encode(b"\0" * offset + secret.encode())
         found.add(text[-(-offset * 8 // 6) : (offset + len(secret)) * 8 // 6])
@@ -166,10 +148,7 @@ class Project:
         """Write a notebook of one's own."""
         code = nbformat.v4.new_code_cell
         tagged = {"tags": ["parameters"]}
-        cells = [
-            code(f'run = "x"\ncell = "y"\n{parameters}', metadata=tagged),
-            code(work),
-        ]
+        cells = [code(f'run = "x"\ncell = "y"\n{parameters}', metadata=tagged), code(work)]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         own = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(own, self.root / name)
@@ -182,9 +161,7 @@ class Project:
             for path in (self.root / folder).rglob("*"):
                 if path.is_file():
                     texts[str(path.relative_to(self.root))] = path.read_bytes()
-        looked_for = {
-            place: spellings(secret) for place, secret in self.planted.items()
-        }
+        looked_for = {place: spellings(secret) for place, secret in self.planted.items()}
         found = []
         for name, data in (each for pair in texts.items() for each in contents(*pair)):
             for place, forms in looked_for.items():
@@ -199,9 +176,7 @@ def project(tmp_path_factory, copy_project):
     (root / "recipes").mkdir()
     texts = [json.dumps({"_id": name, "text": text}) for name, text in RECIPES.items()]
     (root / "recipes" / "corpus.jsonl").write_text("\n".join(texts))
-    (root / "questions.txt").write_text(
-        "What is whisked?\nWhat is baked?\nWhat rests?\n"
-    )
+    (root / "questions.txt").write_text("What is whisked?\nWhat is baked?\nWhat rests?\n")
     (root / "claims.txt").write_text("Bake the sponge at 180 degrees.\n")
     with answering(Echo) as address:
         yield Project(root, f"{address}/v1")
@@ -245,9 +220,7 @@ def test_no_planted_secret_is_found(project, count):
     parameters = {"questions": "questions.txt", "corpus": "recipes", "model": "m"}
     parameters["url"] = project.login("grid file: password")
     row = {"name": "x", "notebook": "19_blind_study.ipynb", "tags": ["default"]}
-    (project.root / "grid.yml").write_text(
-        yaml.safe_dump([row | {"parameters": parameters}])
-    )
+    (project.root / "grid.yml").write_text(yaml.safe_dump([row | {"parameters": parameters}]))
     project(1, "run", "--grid", "grid.yml", "--run", "refused")
     assert not (project.root / "results" / "refused").exists()
 
@@ -256,19 +229,14 @@ def test_no_planted_secret_is_found(project, count):
         project.asked(3, f"failed-{model}", f"model={model}", CASEBOOK_LLM_URL=variable)
     for model in ("m", "denied", "long", "html", "odd"):
         token = quote(project.plant(f"--url, {model}: token"), safe="")
-        for url in (
-            project.login(f"--url, {model}"),
-            f"{project.address}?token={token}",
-        ):
+        for url in (project.login(f"--url, {model}"), f"{project.address}?token={token}"):
             out = f"answers/{len(project.printed)}.jsonl"
             words = ["--model", model, "--url", url, "--retries", "0", "--out", out]
             project(0 if model == "m" else 3, "answer", "questions.txt", *words)
     for model in REPLIES:
         words = ["--corpus", "recipes", "--stance", f"endpoint:{model}"]
         words += ["--out", f"answers/{model}.json"]
-        project(
-            None, "factcheck", "run", "claims.txt", *words, CASEBOOK_LLM_URL=variable
-        )
+        project(None, "factcheck", "run", "claims.txt", *words, CASEBOOK_LLM_URL=variable)
 
     # The address of a scheduler, and where no address belongs.
     words = ["corpus", "encode", "recipes", "--out", "encoded"]

@@ -55,9 +55,7 @@ plain = st.recursive(
 
 
 @given(plain, st.booleans())
-def test_whatever_can_be_written_is_read_as_the_standard_library_does(
-    value, ascii_only
-):
+def test_whatever_can_be_written_is_read_as_the_standard_library_does(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert parse_json(text) == json.loads(text)
 
@@ -116,17 +114,7 @@ READERS = {
     "x.yml": read_yaml,
     "ratings.csv": read_ratings,
 }
-NOISE = [
-    b"\n",
-    b"\r",
-    b"\r\n",
-    b" ",
-    b"\t",
-    b"\0",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    "é".encode(),
-]
+NOISE = [b"\n", b"\r", b"\r\n", b" ", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", "é".encode()]
 
 
 @pytest.mark.parametrize("name", READERS)

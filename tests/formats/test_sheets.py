@@ -17,17 +17,7 @@ from casebook.sheets import (
 SIGNS = "=+-@＝＋－＠"
 RUN = [
     *('=HYPERLINK("http://x","y")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\tx"),
-    *(
-        " =1",
-        "\u3000=1",
-        "\xa0@x",
-        "\ufeff=1",
-        "\n+1",
-        "'=1",
-        "＝1+1",
-        " ＠x",
-        "-cmd|x",
-    ),
+    *(" =1", "\u3000=1", "\xa0@x", "\ufeff=1", "\n+1", "'=1", "＝1+1", " ＠x", "-cmd|x"),
 ]
 cells = st.text() | st.builds(
     "".join,

@@ -30,9 +30,7 @@ def test_every_accepted_form_gives_the_same_run(tmp_path):
         RUN_TEXT.replace(b" ", b"\t"),
         RUN_TEXT.replace(b" ", b" \t "),
         RUN_TEXT.replace(b"tag", b"tag and more"),
-        b"# note\n\n"
-        + RUN_TEXT
-        + b"  \n# 9 Q0 d 1 1 t\n#q9 Q0 d 1 no t\n#q9 Q0 d 1 1\n",
+        b"# note\n\n" + RUN_TEXT + b"  \n# 9 Q0 d 1 1 t\n#q9 Q0 d 1 no t\n#q9 Q0 d 1 1\n",
         b"\xef\xbb\xbf" + RUN_TEXT,
     ]
     wrong = [text for text in forms if read_run(write(tmp_path, text)) != RUN_TABLE]
@@ -60,12 +58,7 @@ BAD_LINES = [
     (read_run, RUN_TEXT, b"q1 Q0 d9 3 1e999 tag", "'1e999' is not a finite number"),
     (read_run, RUN_TEXT, b"q1 Q0 d9 3 1_0 tag", "'1_0' is not a finite number"),
     (read_run, RUN_TEXT, b"q1 Q0 d9 3 - tag", "'-' is not a finite number"),
-    (
-        read_run,
-        RUN_TEXT,
-        b"q1 Q0 d1 3 1.5 tag",
-        "document 'd1' appears twice for query 'q1'",
-    ),
+    (read_run, RUN_TEXT, b"q1 Q0 d1 3 1.5 tag", "document 'd1' appears twice for query 'q1'"),
     (read_qrels, QRELS_TEXT, b"q 0 d", "expected 4 fields"),
     (read_qrels, QRELS_TEXT, b"q 0 d 1 more", "expected 4 fields"),
     (read_qrels, QRELS_TEXT, b"q 0 d 1.5", "'1.5' is not a whole number"),
@@ -99,9 +92,7 @@ UNREADABLE = {
 
 
 def test_unreadable_files_are_refused(tmp_path):
-    cases = [
-        (write(tmp_path, data, name), text) for name, (data, text) in UNREADABLE.items()
-    ]
+    cases = [(write(tmp_path, data, name), text) for name, (data, text) in UNREADABLE.items()]
     cases += [(tmp_path / "absent", "No such file"), (tmp_path, "cannot be read")]
     assert not_refused(read_run, cases) == []
 
@@ -131,28 +122,17 @@ def test_a_written_run_is_ranked(tmp_path):
 
 
 def test_what_would_not_read_back_is_not_written(tmp_path):
-    names = [
-        ("#", "d", 1.0),
-        ("q", "d d", 1.0),
-        ("", "d", 1.0),
-        ("q", "d", float("nan")),
-    ]
+    names = [("#", "d", 1.0), ("q", "d d", 1.0), ("", "d", 1.0), ("q", "d", float("nan"))]
     for query, document, score in names:
-        with pytest.raises(
-            InputError, match=r"holds white space or is '#', or .* not finite"
-        ):
+        with pytest.raises(InputError, match=r"holds white space or is '#', or .* not finite"):
             write_run(tmp_path / "run", {query: {document: score}})
-    with pytest.raises(
-        InputError, match=r"'q Q0 d 1 1.0 two words' is no line .*: rename it"
-    ):
+    with pytest.raises(InputError, match=r"'q Q0 d 1 1.0 two words' is no line .*: rename it"):
         write_run(tmp_path / "run", {"q": {"d": 1.0}}, "two words")
     assert not list(tmp_path.iterdir())
 
 
 tokens = st.one_of(
-    st.sampled_from(
-        ["q1", "q2", "d1", "d2", "#", "é", "0", "1", "nan", "a-much-longer-id"]
-    ),
+    st.sampled_from(["q1", "q2", "d1", "d2", "#", "é", "0", "1", "nan", "a-much-longer-id"]),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.text("0123456789.-+e", min_size=1, max_size=22),
 )
@@ -161,14 +141,8 @@ blanks = st.sampled_from([" ", " ", "\t", "  "])
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    lines=lines,
-    blank=blanks,
-    kind=st.sampled_from([(read_run, 6, 4), (read_qrels, 4, 3)]),
-)
-def test_a_file_is_what_its_blanks_part_or_is_refused(
-    tmp_path_factory, lines, blank, kind
-):
+@given(lines=lines, blank=blanks, kind=st.sampled_from([(read_run, 6, 4), (read_qrels, 4, 3)]))
+def test_a_file_is_what_its_blanks_part_or_is_refused(tmp_path_factory, lines, blank, kind):
     """The fields are those of `str.split`, the number is Python's."""
     read, n_fields, place = kind
     path = tmp_path_factory.getbasetemp() / "fuzzed"

@@ -36,9 +36,7 @@ def test_undefined_is_none_with_a_reason(ratings, reason, percent):
     assert found["percent_agreement"].estimate == percent
     for name in CORRECTED:
         entry = found[name]
-        assert (
-            entry.estimate is entry.panel_ci is entry.new_panel_ci is entry.se is None
-        ), name
+        assert entry.estimate is entry.panel_ci is entry.new_panel_ci is entry.se is None, name
         assert entry.reason == reason
         assert entry.percent_agreement == percent
 
@@ -79,27 +77,15 @@ ALIKE = [[1, 1], [2, 2], [3, 3], [4, 4]] * 8
         (SIX, 99, None, "fewer_than_three_raters"),
         (SIX[:5], 99, "fewer_than_six_items", "fewer_than_three_raters"),
         (ALIKE, 99, "all_resamples_equal", "fewer_than_three_raters"),
-        (
-            [[1, 1]] * 20 + [[1, 2]],
-            99,
-            "undefined_in_resamples",
-            "fewer_than_three_raters",
-        ),
+        ([[1, 1]] * 20 + [[1, 2]], 99, "undefined_in_resamples", "fewer_than_three_raters"),
         ([[1, 1], [2, 2], [1, 2]] * 2, 0, "not_asked", "fewer_than_three_raters"),
-        (
-            [[1, 1, 2], [2, 2, 2], [1, 2, 1]],
-            99,
-            "fewer_than_six_items",
-            "fewer_than_six_items",
-        ),
+        ([[1, 1, 2], [2, 2, 2], [1, 2, 1]], 99, "fewer_than_six_items", "fewer_than_six_items"),
     ]
 )
 def test_intervals_that_cannot_be_had_have_reasons(ratings, n_resamples, own, new):
     found = agreement.krippendorff_alpha(ratings, n_resamples=n_resamples)
     codes = {"panel_ci": own, "new_panel_ci": new}
-    assert found.reason == "; ".join(
-        f"{name}: {code}" for name, code in codes.items() if code
-    )
+    assert found.reason == "; ".join(f"{name}: {code}" for name, code in codes.items() if code)
     assert found.panel_ci == (1, 1) or own != "all_resamples_equal"
 
 
@@ -133,9 +119,7 @@ def test_a_new_panel_adds_the_jackknife_over_raters():
     found = agreement.krippendorff_alpha(ratings)
     without = np.array(
         [
-            agreement.krippendorff_alpha(
-                ratings.drop(columns=rater), n_resamples=0
-            ).estimate
+            agreement.krippendorff_alpha(ratings.drop(columns=rater), n_resamples=0).estimate
             for rater in ratings
         ]
     )

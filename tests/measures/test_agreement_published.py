@@ -93,9 +93,7 @@ def test_every_row_of_the_irrcac_table(folder):
 def test_alpha_of_the_reference_tables(folder, expected):
     for name in ("krippendorff_gwet_raw4raters_12x4", "irr_anxiety_20x3"):
         for level, known in expected[name]["krippendorff_alpha"].items():
-            found = agreement.krippendorff_alpha(
-                table(folder, name), level, **NONE
-            ).estimate
+            found = agreement.krippendorff_alpha(table(folder, name), level, **NONE).estimate
             assert found == pytest.approx(known, abs=1e-10), (name, level)
 
 
@@ -131,9 +129,7 @@ def test_counts_of_randolph(folder, expected):
         counts = from_counts(case["table"])
         free = measure("brennan_prediger", counts, **NONE).estimate
         fleiss = measure("fleiss_kappa", counts, **NONE).estimate
-        assert (free, fleiss) == pytest.approx(
-            (case["randolph"], case["fleiss"]), abs=1e-6
-        )
+        assert (free, fleiss) == pytest.approx((case["randolph"], case["fleiss"]), abs=1e-6)
 
 
 KAPPAS = [

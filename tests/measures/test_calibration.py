@@ -10,9 +10,7 @@ from casebook.measures.calibration import calibration
 from casebook.verdicts import INTERVAL_BY_UNIT
 
 stated = st.lists(
-    st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)),
-    min_size=1,
-    max_size=30,
+    st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)), min_size=1, max_size=30
 )
 
 
@@ -60,10 +58,7 @@ def test_interval_of_a_calibrated_forecast_begins_at_no_error():
 
 # Stated 0.9, true half of the time: the error is a share less a constant.
 def test_interval_of_a_large_error_is_that_of_a_share():
-    found, reach = (
-        calibration([1, 0] * 200, [0.9] * 400).measures,
-        1.96 * np.sqrt(0.25 / 400),
-    )
+    found, reach = calibration([1, 0] * 200, [0.9] * 400).measures, 1.96 * np.sqrt(0.25 / 400)
     for name in ("ece", "ece_debiased"):
         bounds = found[name].low, found[name].high
         assert bounds == pytest.approx((0.4 - reach, 0.4 + reach), abs=0.006)
@@ -80,10 +75,6 @@ def test_few_clusters_give_an_interval_by_unit_and_few_units_none():
     y, p = [True, False] * 4, [0.8, 0.3, 0.6, 0.7] * 2
     by_unit = calibration(y, p).measures["ece"]
     found = calibration(y, p, clusters=list("aabbccdd")).measures["ece"]
-    assert (found.low, found.high, found.reason) == (
-        by_unit.low,
-        by_unit.high,
-        INTERVAL_BY_UNIT,
-    )
+    assert (found.low, found.high, found.reason) == (by_unit.low, by_unit.high, INTERVAL_BY_UNIT)
     found = calibration(y[:4], p[:4]).measures["ece"]
     assert (found.low, found.high, found.reason) == (None, None, "fewer_than_six_units")

@@ -34,31 +34,20 @@ GOLDEN = ([S, S, N, N], [S, "INSUFFICIENT_EVIDENCE", N, "UNKNOWN"])
 
 def test_golden_vectors_of_the_documented_code_and_of_its_later_behaviour():
     shares = {"accuracy": 0.5, "precision": 1.0, "recall": 1.0, "f1": 1.0}
-    assert (
-        documented_metrics(*GOLDEN)
-        == {"tp": 1, "tn": 1, "fp": 0, "fn": 0, "n": 4} | shares
-    )
+    assert documented_metrics(*GOLDEN) == {"tp": 1, "tn": 1, "fp": 0, "fn": 0, "n": 4} | shares
     shares |= {"recall": 0.5, "f1": pytest.approx(2 / 3)}
     counts = {"tp": 1, "tn": 2, "fp": 0, "fn": 1, "n": 4}
     assert documented_metrics(*GOLDEN, behaviour="L") == counts | shares
     # Of four pairs one is equal as a string, whichever label stands first.
     for first in (S, "UNKNOWN"):
-        assert (
-            documented_metrics([first, first, N, N], [N, None, S, N], "L")["accuracy"]
-            == 0.25
-        )
+        assert documented_metrics([first, first, N, N], [N, None, S, N], "L")["accuracy"] == 0.25
         assert documented_metrics([first], [first], "L")["accuracy"] == 1
 
 
 def test_majority_is_one_class_and_prior_is_by_chance():
     claim_only = {"claim_only": [S, N, S, S]}
-    found = score_predictions(
-        [S, S, S, N], [S, S, S, S], baselines=claim_only
-    ).baselines
-    values = {
-        name: (x["accuracy"].estimate, x["recall"].estimate)
-        for name, x in found.items()
-    }
+    found = score_predictions([S, S, S, N], [S, S, S, S], baselines=claim_only).baselines
+    values = {name: (x["accuracy"].estimate, x["recall"].estimate) for name, x in found.items()}
     assert values == {
         "majority": (3 / 4, 1),
         "prior": ((9 + 1) / 16, 3 / 4),
@@ -68,13 +57,9 @@ def test_majority_is_one_class_and_prior_is_by_chance():
 
 # The demo of February: nine UNKNOWN verdicts, two of them counted as right.
 @pytest.mark.parametrize("silent", [None, "", float("nan")])
-def test_a_missing_verdict_is_in_no_cell_as_documented_and_not_supported_in_later_code(
-    silent,
-):
+def test_a_missing_verdict_is_in_no_cell_as_documented_and_not_supported_in_later_code(silent):
     found = score_predictions([S] * 7 + [N] * 2, [silent] * 9)
-    in_cells = [
-        found.parity["S"][name] for name in ("tp", "tn", "fp", "fn", "accuracy")
-    ]
+    in_cells = [found.parity["S"][name] for name in ("tp", "tn", "fp", "fn", "accuracy")]
     assert in_cells == [0, 0, 0, 0, 0.0] and found.parity["S"]["n"] == 9
     assert found.parity["L"]["tn"] == 2
     assert found.parity["L"]["accuracy"] == pytest.approx(0.2222, abs=1e-4)
@@ -97,9 +82,7 @@ def test_counts_add_up_under_every_policy(pairs):
         assert used.shape == ((3, 4) if "three_class" in choice else (2, 3))
         assert used.sum() + sum(found.excluded.values()) == len(gold)
         assert choice[0] == "drop" or not found.excluded["dropped_predictions"]
-        assert found.excluded["gold_insufficient"] == gold.count(NEI) * (
-            choice[1] == "exclude"
-        )
+        assert found.excluded["gold_insufficient"] == gold.count(NEI) * (choice[1] == "exclude")
 
 
 # Wherever scikit-learn does not fill in a convention of its own.
@@ -119,9 +102,7 @@ def test_measures_equal_scikit_learn(pairs):
         report = sk.classification_report(
             gold, said, labels=classes, output_dict=True, zero_division=np.nan
         )
-        expected = {
-            name: report[of][key] for name, (of, key) in SHARES.items() if of in classes
-        }
+        expected = {name: report[of][key] for name, (of, key) in SHARES.items() if of in classes}
         expected["accuracy"] = sk.accuracy_score(gold, said)
         if set(gold) == set(classes):
             expected["f1_macro"] = report["macro avg"]["f1-score"]
@@ -131,9 +112,7 @@ def test_measures_equal_scikit_learn(pairs):
         if found["mcc"].estimate is not None:
             expected["mcc"] = sk.matthews_corrcoef(gold, said)
         estimates = [found[name].estimate for name in expected]
-        assert np.allclose(
-            np.array(estimates, float), list(expected.values()), equal_nan=True
-        )
+        assert np.allclose(np.array(estimates, float), list(expected.values()), equal_nan=True)
 
 
 # The 3 x 3 counts of the public FEVER fixture: 0.5209 becomes 0.6731.
@@ -154,11 +133,7 @@ def test_no_interval_has_width_zero():
         for found in measures.values():
             assert found.low is None or found.high - found.low > 1e-9
     constant = scores["accuracy"]
-    assert (constant.estimate, constant.low, constant.reason) == (
-        0.5,
-        None,
-        "no_variation",
-    )
+    assert (constant.estimate, constant.low, constant.reason) == (0.5, None, "no_variation")
     # A share of 0 or 1 has Wilson's interval over groups.
     recall = scores["recall"]
     assert recall.estimate == recall.high == 1 and 0.6 < recall.low < 0.8
@@ -208,7 +183,4 @@ def test_documented_metrics_are_those_of_the_documents_lines(pairs):
     assert documented_metrics(gold, said) == pytest.approx(expected)
     table = score_predictions(gold, said, n_resamples=2).counts
     matrix = table.loc[[S, N], [S, N]].to_numpy().tolist()
-    assert matrix == [
-        [expected["tp"], expected["fn"]],
-        [expected["fp"], expected["tn"]],
-    ]
+    assert matrix == [[expected["tp"], expected["fn"]], [expected["fp"], expected["tn"]]]

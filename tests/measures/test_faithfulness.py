@@ -21,9 +21,7 @@ from casebook.measures.faithfulness import (
 )
 
 few = settings(max_examples=40, deadline=None)
-text = st.text(
-    st.sampled_from("abcdeé 0123456789.!?,;()[]'’\"“”—\n\u00a0§₹"), max_size=120
-)
+text = st.text(st.sampled_from("abcdeé 0123456789.!?,;()[]'’\"“”—\n\u00a0§₹"), max_size=120)
 LEASE = (
     "The tenant shall pay Rs. 5,000 under s. 26C(3) of the Act. "
     "The landlord returns the deposit within fourteen days."
@@ -33,13 +31,8 @@ LEASE = (
 # Three function words ground the sentence in the code; they are no content words, which the
 # document asks for.
 def test_the_document_says_content_words_and_its_code_counts_all():
-    source, claim = (
-        "it was held that the deposit is owed",
-        "It was held that section 999 applies.",
-    )
-    assert documented_shares(claim, source, in_code=True)[0].share == pytest.approx(
-        4 / 6
-    )
+    source, claim = "it was held that the deposit is owed", "It was held that section 999 applies."
+    assert documented_shares(claim, source, in_code=True)[0].share == pytest.approx(4 / 6)
     assert documented_faithfulness(claim, source, in_code=True) == 1.0
     assert documented_shares(claim, source)[0].share == pytest.approx(
         1 / 3
@@ -67,18 +60,10 @@ def test_documented_sentences_end_at_every_point_and_words_are_no_numbers():
         # A sentence of function words is not grounded by them.
         ("It was so.", "Whales migrate. It is so, and that was it.", 1.0, None),
         ("It was so.", "Snow.", 0.0, None),
-        (
-            "It was so. Whales sing loudly of love.",
-            "Whales migrate. It is so.",
-            0.5,
-            0.0,
-        ),
+        ("It was so. Whales sing loudly of love.", "Whales migrate. It is so.", 0.5, 0.0),
         # 2 of 5 words are exactly 40 %, and one single source must hold them.
         ("aa bb cc dd ee", "aa bb zz", 1.0, 1.0),
-        *(
-            ("aa bb cc dd ee", "aa zz", 0.0, 0.0),
-            ("aa bb cc dd ee", ["aa zz", "bb zz"], 0.0, 0.0),
-        ),
+        *(("aa bb cc dd ee", "aa zz", 0.0, 0.0), ("aa bb cc dd ee", ["aa zz", "bb zz"], 0.0, 0.0)),
         ("302nd 21", "second nd", 1.0, 1.0),  # [a-z][a-z0-9]+ finds "nd" in 302nd
     ]
 )
@@ -146,14 +131,10 @@ def test_own_sources_are_told_from_foreign_ones(topics):
     foreign = pair_sources(*topics, draws=2, seed=1)
     assert all(topics[2][key] not in others for key, others in foreign.items())
     rows = sentence_rows(*topics, foreign)
-    assert rows.groupby("rule", sort=False).size().to_dict() == dict.fromkeys(
-        RULES, 12 * 3 * 3
-    )
+    assert rows.groupby("rule", sort=False).size().to_dict() == dict.fromkeys(RULES, 12 * 3 * 3)
     for rule in RULES:
         assert separation(rows, rule).estimate > 0.95
-    sweep = (
-        threshold_sweep(rows).set_index(["rule", "condition", "threshold"]).sort_index()
-    )
+    sweep = threshold_sweep(rows).set_index(["rule", "condition", "threshold"]).sort_index()
     # Half the words are common to all subjects: 40 % is no test, 60 % is one.
     scores = sweep.loc[("code", "mismatched"), "score"]
     assert (scores[0.4], scores[0.6]) == (1.0, 0.0)

@@ -46,11 +46,7 @@ few = settings(max_examples=60, deadline=None)
 def test_cases_are_no_provisions_and_provisions_have_names():
     found = [(text, mentions(text)["number"], provisions(text)) for text in CASES]
     assert [case for case in found if case[1] or case[2]] == []
-    wrong = [
-        (text, provisions(text))
-        for text, named in PROVISIONS
-        if provisions(text) != named
-    ]
+    wrong = [(text, provisions(text)) for text, named in PROVISIONS if provisions(text) != named]
     assert wrong == []
     assert mentions("In 2019 the court sat; [2019] was long.")["number"] == {"2019"}
 
@@ -78,9 +74,7 @@ NUMBERS = [
 
 def test_numbers():
     wrong = [
-        (text, of("number", text))
-        for text, numbers in NUMBERS
-        if of("number", text) != numbers
+        (text, of("number", text)) for text, numbers in NUMBERS if of("number", text) != numbers
     ]
     assert wrong == []
 
@@ -130,9 +124,7 @@ NEGATIONS = [
 
 
 def test_flips():
-    found = [
-        bool(find_flip(text, ["Beside it.", source])) for text, source, _ in NEGATIONS
-    ]
+    found = [bool(find_flip(text, ["Beside it.", source])) for text, source, _ in NEGATIONS]
     assert found == [turned for *_, turned in NEGATIONS]
     assert find_flip("A tenant must pay.", ["Nothing in common."]) is None
     assert find_flip("It is so.", ["It is so."]) is None

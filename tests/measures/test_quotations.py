@@ -136,38 +136,18 @@ CASES = [
         "“The landlord shall return the deposit is not affected by this section”.",
         ["absent"],
     ),
-    (
-        "one word changed",
-        "“The landlord shall keep the deposit within fourteen days”.",
-        ["absent"],
-    ),
-    (
-        "not dropped",
-        "“The landlords' duty to repair is affected by this section”.",
-        ["absent"],
-    ),
-    (
-        "number changed",
-        "“The landlord shall return the deposit within forty days”.",
-        ["absent"],
-    ),
+    ("one word changed", "“The landlord shall keep the deposit within fourteen days”.", ["absent"]),
+    ("not dropped", "“The landlords' duty to repair is affected by this section”.", ["absent"]),
+    ("number changed", "“The landlord shall return the deposit within forty days”.", ["absent"]),
     ("invented", "“Every person has a right to be forgotten by machines”.", ["absent"]),
     ("word boundary", "“the minister was unlawful, and the orde”.", ["absent"]),
-    (
-        "nested marks",
-        "It wrote “The minister’s reasons ‘were never stated’”.",
-        ["repaired"],
-    ),
+    ("nested marks", "It wrote “The minister’s reasons ‘were never stated’”.", ["repaired"]),
     (
         "two in one sentence",
         "“A tenant who has paid the rent may stay” but “the tenant must leave at once”.",
         ["verbatim", "absent"],
     ),
-    (
-        "scare quotes are too short",
-        "The so-called “duty” and the ‘safe harbour’ are terms.",
-        [],
-    ),
+    ("scare quotes are too short", "The so-called “duty” and the ‘safe harbour’ are terms.", []),
     ("nothing quoted", "The minister acted unlawfully.", []),
     (
         "year in brackets is no changed initial",
@@ -198,9 +178,7 @@ def test_hard_cases():
 
 def test_a_share_needs_a_quotation():
     assert share_quoted_rightly("He paid the rent.", SOURCES) is None
-    two = (
-        "“A tenant who has paid the rent may stay” but “the tenant must leave at once”."
-    )
+    two = "“A tenant who has paid the rent may stay” but “the tenant must leave at once”."
     assert share_quoted_rightly(two, SOURCES) == 0.5
 
 
@@ -210,12 +188,8 @@ def test_whatever_is_copied_is_verbatim(words):
     quote = " ".join(words)
     source = f"Before it, {quote}, and after it."
     for left, right in ("“”", '""', "«»"):
-        assert quote_states(f"Said {left}{quote}{right}.", [source]) == [
-            (quote, "verbatim")
-        ]
-    assert quote_states(f"Said “{quote}”.", ["nothing of the kind"]) == [
-        (quote, "absent")
-    ]
+        assert quote_states(f"Said {left}{quote}{right}.", [source]) == [(quote, "verbatim")]
+    assert quote_states(f"Said “{quote}”.", ["nothing of the kind"]) == [(quote, "absent")]
 
 
 # Also a year is a passage, and passage zero is the last one.

@@ -15,12 +15,7 @@ from casebook.measures.ranking import evaluate, random_order
 from casebook.measures.ranking_measures import INFO, parse_measure
 from casebook.trec import write_run
 
-QRELS = {
-    "q1": {"a": 3, "b": 0, "c": 1, "e": 2},
-    "q2": {"a": 1},
-    "q3": {"x": 0},
-    "q4": {"a": 1},
-}
+QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}
 RUN = {
     "q1": {"a": 0.5, "b": 0.9, "c": 0.4, "d": 0.6},
     "q2": {"b": 2.0, "c": 1.0, "a": 0.5, "d": 0.1},
@@ -82,9 +77,7 @@ def test_policies_for_missing_and_irrelevant_queries():
     ]:
         result = evaluate(QRELS, RUN, "AP", **options)
         assert result.frame().index.tolist() == expected
-        assert result.mean["AP"] == pytest.approx(
-            np.mean([ap[query] for query in expected])
-        )
+        assert result.mean["AP"] == pytest.approx(np.mean([ap[query] for query in expected]))
         accounting = result.accounting
         assert (accounting.missing, accounting.no_relevant) == (("q4",), ("q3",))
         assert accounting.evaluated == tuple(expected)
@@ -116,13 +109,7 @@ def test_every_form_of_input_gives_the_same(tmp_path):
     write_run(run, RUN)
     commented = tmp_path / "commented.txt"
     commented.write_text("# pool\n" + qrels.read_text())
-    for inputs in (
-        frames,
-        (qrels, run),
-        (QRELS, run),
-        (str(qrels), RUN),
-        (commented, run),
-    ):
+    for inputs in (frames, (qrels, run), (QRELS, run), (str(qrels), RUN), (commented, run)):
         result = evaluate(*inputs)
         assert result.frame().equals(expected.frame())
         assert result.accounting == expected.accounting
@@ -168,9 +155,7 @@ def test_values_of_a_random_order_equal_the_mean_over_all_orders(judged, documen
     values = evaluate(qrels, runs, CLOSED).frame().to_numpy()
     run = {"q": dict.fromkeys(documents, 0.5)}
     assert np.allclose(
-        random_order({"q": judged}, run, CLOSED).iloc[0],
-        values.mean(axis=0),
-        atol=1e-12,
+        random_order({"q": judged}, run, CLOSED).iloc[0], values.mean(axis=0), atol=1e-12
     )
 
 

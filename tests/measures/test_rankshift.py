@@ -29,16 +29,12 @@ lists = st.lists(st.integers(0, 14), max_size=8, unique=True)
 # Random top-k lists of n documents, before and after.
 def draws(n, pairs=400, k=K):
     rng = np.random.default_rng(0)
-    return (
-        rng.permuted(np.tile(np.arange(n), (pairs, 1)), axis=1)[:, :k] for _ in "ab"
-    )
+    return (rng.permuted(np.tile(np.arange(n), (pairs, 1)), axis=1)[:, :k] for _ in "ab")
 
 
 # The definition, item by item.
 def plain_displacements(before, after, k):
-    ranks = [
-        {item: rank for rank, item in enumerate(side, 1)} for side in (before, after)
-    ]
+    ranks = [{item: rank for rank, item in enumerate(side, 1)} for side in (before, after)]
     every = dict.fromkeys([*before, *after])
     return [abs(ranks[0].get(x, k + 1) - ranks[1].get(x, k + 1)) for x in every]
 
@@ -126,10 +122,7 @@ def test_bad_lists_and_options_are_refused():
         getattr(rankshift, name)(before, after, **options)
 
     twice = ["x", "case 7", "y", "case 7"]
-    cases = [
-        (("rbo", ["a"], ["b"], {"p": p}), "between 0 and 1")
-        for p in (0, 1, -0.1, "x", None)
-    ]
+    cases = [(("rbo", ["a"], ["b"], {"p": p}), "between 0 and 1") for p in (0, 1, -0.1, "x", None)]
     for name in ("mean_displacement", "rbo"):
         cases += [
             ((name, twice, ["a"], {}), "list before: 'case 7' is there 2 times"),
@@ -160,9 +153,7 @@ def test_null_of_ties_is_that_of_scipys_permutation_test():
 
 def test_mean_over_cases_is_tested_by_the_enumeration_of_all():
     orders = list(itertools.permutations([1, 2, 3]))
-    sums = [
-        spearman([1, 2, 3], a) + spearman([1, 2, 3], b) for a in orders for b in orders
-    ]
+    sums = [spearman([1, 2, 3], a) + spearman([1, 2, 3], b) for a in orders for b in orders]
     for first, second in itertools.product(orders, repeat=2):
         found = mean_spearman_test([([1, 2, 3], first), ([1, 2, 3], second)])
         expected = np.mean(np.abs(sums) >= abs(sum(found["values"])) - 1e-9)

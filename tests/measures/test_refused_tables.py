@@ -21,22 +21,10 @@ def test_judgements_and_runs():
         ((QRELS, RUN, {"missing": "drop"}), "unknown missing policy .drop."),
         (([("q1", "a", 1)], RUN, {}), "qrels: expected a path, a DataFrame"),
         ((QRELS, {"q1": ["a"]}, {}), "run: expected a path, a DataFrame"),
-        (
-            (QRELS, {"q1": {"a": "high"}}, {}),
-            "run: could not convert string to float: 'high'",
-        ),
-        (
-            (QRELS, {"q1": {"a": np.inf}}, {}),
-            "inf of query 'q1', document 'a' is not a finite",
-        ),
-        (
-            ({"q1": {"a": "yes"}}, RUN, {}),
-            "qrels: could not convert string to float: 'yes'",
-        ),
-        (
-            ({"q1": {"a": 0.5}}, RUN, {}),
-            "0.5 of query 'q1', document 'a' is not an integer",
-        ),
+        ((QRELS, {"q1": {"a": "high"}}, {}), "run: could not convert string to float: 'high'"),
+        ((QRELS, {"q1": {"a": np.inf}}, {}), "inf of query 'q1', document 'a' is not a finite"),
+        (({"q1": {"a": "yes"}}, RUN, {}), "qrels: could not convert string to float: 'yes'"),
+        (({"q1": {"a": 0.5}}, RUN, {}), "0.5 of query 'q1', document 'a' is not an integer"),
     ]
     for score in ("high", np.nan, np.inf):
         frame = {"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [1.0, score]}
@@ -46,9 +34,7 @@ def test_judgements_and_runs():
 
 
 def test_a_number_and_its_text_are_one_id_in_a_frame():
-    run = pd.DataFrame(
-        {"query_id": [1, "1"], "doc_id": ["a", "b"], "score": [1.0, 2.0]}
-    )
+    run = pd.DataFrame({"query_id": [1, "1"], "doc_id": ["a", "b"], "score": [1.0, 2.0]})
     evaluation = evaluate({"1": {"a": 1}}, run, ["RR"])
     assert evaluation.mean == {"RR": 0.5}
 

@@ -62,17 +62,10 @@ def test_a_damaged_shard_is_named(tmp_path):
         (shard,) = cached.cache.folder.rglob("*.npz")
         data = bytearray(shard.read_bytes())
         data[data.index(expected[:1].tobytes())] ^= 255
-        kinds = {
-            "flip": data,
-            "truncate": data[: len(data) // 2],
-            "empty": b"",
-            "text": b"?",
-        }
+        kinds = {"flip": data, "truncate": data[: len(data) // 2], "empty": b"", "text": b"?"}
         shard.write_bytes(kinds[damage])
         again = CachedEncoder(Counting(), EmbeddingCache(tmp_path / damage))
-        with pytest.raises(
-            InputError, match=r"npz: damaged .*: remove it, to compute it again"
-        ):
+        with pytest.raises(InputError, match=r"npz: damaged .*: remove it, to compute it again"):
             again.encode_documents(TEXTS)
         shard.unlink()
         np.testing.assert_array_equal(again.encode_documents(TEXTS), expected)

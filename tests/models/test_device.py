@@ -33,9 +33,7 @@ def machine(monkeypatch):
 
     def pretend(kind=None, number=1):
         device = kind and torch.device(kind)
-        monkeypatch.setattr(
-            torch.accelerator, "current_accelerator", lambda **_: device
-        )
+        monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda **_: device)
         monkeypatch.setattr(torch.accelerator, "device_count", lambda: number)
 
     pretend()
@@ -46,9 +44,7 @@ class CardTensor(torch.Tensor):
     """A tensor of a device, which has to be copied to the CPU before numpy reads it."""
 
     def numpy(self):
-        raise TypeError(
-            "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()"
-        )
+        raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
 
     def cpu(self):
         return self.as_subclass(torch.Tensor)
@@ -68,9 +64,7 @@ def card(machine, monkeypatch):
 
     def batch_to_device(batch, device):
         return {
-            name: value.as_subclass(CardTensor)
-            if isinstance(value, torch.Tensor)
-            else value
+            name: value.as_subclass(CardTensor) if isinstance(value, torch.Tensor) else value
             for name, value in batch.items()
         }
 
@@ -100,17 +94,8 @@ def test_what_this_machine_cannot_do_is_one_line(machine):
 
     cases = [
         (None, "gpu", "device 'gpu': this machine has cpu"),
-        (
-            "cuda",
-            "cuda:2",
-            "device 'cuda:2': this machine has cuda, cuda:0, cuda:1, cpu",
-        ),
-        (
-            None,
-            "cpu",
-            "half",
-            "precision: Input should be 'float32', 'bfloat16' or 'float16'",
-        ),
+        ("cuda", "cuda:2", "device 'cuda:2': this machine has cuda, cuda:0, cuda:1, cpu"),
+        (None, "cpu", "half", "precision: Input should be 'float32', 'bfloat16' or 'float16'"),
         (None, "cpu", "float16", "slower than float32: give bfloat16"),
         (None, "cpu", "float32", 0, "field batch_size: Input should be greater than 0"),
     ]
@@ -124,9 +109,7 @@ def test_a_card_gets_model_and_precision_and_its_vectors_come_back(card, bert_pa
     folder = bert_pair[0]
     expected = load_encoder(folder, cache=False)
     encoder = load_encoder(folder, cache=False, device="cuda:1")
-    np.testing.assert_array_equal(
-        encoder.encode_queries(TEXTS), expected.encode_queries(TEXTS)
-    )
+    np.testing.assert_array_equal(encoder.encode_queries(TEXTS), expected.encode_queries(TEXTS))
     pooled, tokens = encoder.encode_both(TEXTS)
     expected_pooled, expected_tokens = expected.encode_both(TEXTS)
     np.testing.assert_array_equal(pooled, expected_pooled)
@@ -138,13 +121,9 @@ def test_a_card_gets_model_and_precision_and_its_vectors_come_back(card, bert_pa
     assert card[1:] == [("cuda", "float16")]
 
 
-def test_a_batch_that_is_too_large_for_the_device_is_one_line(
-    card, bert_pair, monkeypatch
-):
+def test_a_batch_that_is_too_large_for_the_device_is_one_line(card, bert_pair, monkeypatch):
     encoder = load_encoder(bert_pair[0], cache=False, device="cuda", batch_size=4096)
-    full = torch.OutOfMemoryError(
-        "CUDA out of memory. Tried to allocate 20.00 MiB.\nMore."
-    )
+    full = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.\nMore.")
     monkeypatch.setattr(encoders, "batch_to_device", Mock(side_effect=full))
     line = "device cuda: its memory does not hold 4096 texts at a time: give a smaller --batch-size"
     assert not_refused(encoder.encode_queries, [(["you"], line)]) == []

@@ -42,9 +42,7 @@ def test_limit_and_identity_are_known_without_torch():
         "e = load_encoder(cache=False); "
         "print(e.max_tokens, e.count_tokens(['a b'])[0], 'torch' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["256", "4", "False"]
 
 
@@ -75,10 +73,7 @@ def test_a_folder_in_which_something_is_missing_or_cut_is_refused_by_file(
     classifier = named(make_classifier(tmp_path / "three", 3), CLASSES)
     loaders = [
         (bert_pair[0], load_encoder),
-        (
-            make_classifier(tmp_path / "one", 1),
-            lambda folder: CrossEncoderReranker(folder, ["a"]),
-        ),
+        (make_classifier(tmp_path / "one", 1), lambda folder: CrossEncoderReranker(folder, ["a"])),
         (classifier, EntailmentModel),
     ]
     for number, (whole, load) in enumerate(loaders):

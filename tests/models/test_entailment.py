@@ -19,9 +19,7 @@ pytestmark = pytest.mark.usefixtures("fresh_answers")
 @pytest.fixture
 def three(tmp_path, make_classifier):
     """A random model of three classes, in another order than ours and in capitals."""
-    return named(
-        make_classifier(tmp_path / "three", 3), [name.upper() for name in ORDER]
-    )
+    return named(make_classifier(tmp_path / "three", 3), [name.upper() for name in ORDER])
 
 
 def bare(folder):
@@ -53,9 +51,7 @@ def test_classes_with_numbers_only_can_be_named_in_the_order_of_the_outputs(thre
     model = EntailmentModel(three, classes=ORDER)
     assert np.array_equal(model.probabilities(PREMISES, HYPOTHESES), expected)
     turned = EntailmentModel(three, classes=("entailment", "contradiction", "neutral"))
-    assert np.array_equal(
-        turned.probabilities(PREMISES, HYPOTHESES), expected[:, [1, 0, 2]]
-    )
+    assert np.array_equal(turned.probabilities(PREMISES, HYPOTHESES), expected[:, [1, 0, 2]])
 
 
 def test_classes_that_could_be_mistaken_are_refused_before_anything_is_loaded(
@@ -63,26 +59,10 @@ def test_classes_that_could_be_mistaken_are_refused_before_anything_is_loaded(
 ):
     numbers = [f"LABEL_{n}" for n in range(3)]
     cases = [
-        (
-            numbers,
-            ("entailment", "neutral"),
-            "has the classes LABEL_0, LABEL_1, LABEL_2, not",
-        ),
-        (
-            numbers,
-            ("good", "bad", "neutral"),
-            "has the classes good, bad, neutral, not",
-        ),
-        (
-            numbers,
-            (),
-            "name them in the order of its outputs, such as entailment:neutral",
-        ),
-        (
-            ("good", "bad", "ugly"),
-            (),
-            "good, bad, ugly.*model of natural language inference",
-        ),
+        (numbers, ("entailment", "neutral"), "has the classes LABEL_0, LABEL_1, LABEL_2, not"),
+        (numbers, ("good", "bad", "neutral"), "has the classes good, bad, neutral, not"),
+        (numbers, (), "name them in the order of its outputs, such as entailment:neutral"),
+        (("good", "bad", "ugly"), (), "good, bad, ugly.*model of natural language inference"),
         (("entailment", "neutral", "entails"), (), "has the classes"),
         (("entailment", "contradiction"), (), "has the classes"),
     ]

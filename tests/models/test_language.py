@@ -18,9 +18,7 @@ GOOD = 'Certainly: {"plausible": true, "why": "it is"}.'
 
 def test_an_answer_is_the_object_within_the_words(endpoint):
     url, asked = endpoint(GOOD)
-    assert Endpoint("m", url).complete_json("Is it?", Plausibility) == {
-        "plausible": True
-    }
+    assert Endpoint("m", url).complete_json("Is it?", Plausibility) == {"plausible": True}
     assert asked[0]["temperature"] == 0
     assert asked[0]["messages"][0]["content"].startswith("Is it?")
     schema = {"name": "Plausibility", "schema": Plausibility.model_json_schema()}
@@ -40,11 +38,7 @@ def test_what_does_not_fit_is_no_answer_and_says_what_was_wrong(endpoint):
         url, asked = endpoint(bad)
         with pytest.raises(NoAnswer, match="no JSON object as asked") as error:
             Endpoint("m", url).complete_json("Is it?", Plausibility)
-        if (
-            error.value.cause != "nonsense"
-            or problem not in str(error.value)
-            or len(asked) != 1
-        ):
+        if error.value.cause != "nonsense" or problem not in str(error.value) or len(asked) != 1:
             wrong.append((bad, str(error.value)))
     assert wrong == []
 
@@ -59,21 +53,9 @@ def test_bad_servers_are_named(endpoint, monkeypatch):
             "refused",
             'the server answers 401: "bad ***"',
         ),
-        (
-            {"status": 404, "raw": "{}"},
-            "refused",
-            "most servers answer at an address that ends",
-        ),
-        (
-            {"raw": "<html>"},
-            "refused",
-            "it is b'<html>'; most servers answer at an address",
-        ),
-        (
-            {"raw": '{"choices": []}'},
-            "nonsense",
-            "choices.0.message.content: Field required",
-        ),
+        ({"status": 404, "raw": "{}"}, "refused", "most servers answer at an address that ends"),
+        ({"raw": "<html>"}, "refused", "it is b'<html>'; most servers answer at an address"),
+        ({"raw": '{"choices": []}'}, "nonsense", "choices.0.message.content: Field required"),
         ({"delay": 0.5}, "timeout", "endpoint:m: no answer within 0.2 s"),
     ]:
         url, _ = endpoint(GOOD, **behaviour)
@@ -107,9 +89,7 @@ def test_a_question_is_paid_for_once():
         models = [CachedModel(Endpoint(name, url)) for name in ("m", "m", "other")]
         for model in models:
             for _ in range(2):
-                assert model.complete_json("Is it?", Plausibility) == {
-                    "plausible": True
-                }
+                assert model.complete_json("Is it?", Plausibility) == {"plausible": True}
     assert len(asked) == 2
     first, again, _ = (model.costs for model in models)
     assert (first["questions"], first["from the cache"], first["requests"]) == (1, 0, 1)
@@ -131,9 +111,7 @@ def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again():
 
 
 def test_a_busy_server_is_asked_again():
-    replies = [response({}, "Retry-After: 0.01", status="429 Busy")] * 2 + [
-        response(completion())
-    ]
+    replies = [response({}, "Retry-After: 0.01", status="429 Busy")] * 2 + [response(completion())]
     with replying(lambda prompt: [replies.pop(0)]) as (url, asked):
         assert Endpoint("m", url, retries=2).reply("Is it?").text == "Four egg whites."
     assert len(asked) == 3

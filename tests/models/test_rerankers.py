@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from casebook.models.cache import TokenVectors
-from casebook.models.rerankers import (
-    CrossEncoderReranker,
-    MaxSimReranker,
-    token_frequencies,
-)
+from casebook.models.rerankers import CrossEncoderReranker, MaxSimReranker, token_frequencies
 
 WORDS = ["a", "b", "c", "d", "e"]
 VECTORS = np.random.default_rng(0).normal(size=(5, 4))
@@ -65,17 +61,13 @@ def test_scores_equal_the_definition():
     assert passages[0, 0] == 4
     few = MaxSimReranker(Letters(), ["", "a"], [0, 1], np.array([1, 0, 0, 0, 0]))
     scores, passages = few.scores(["a", "?"], [[0, 1], [1, -1]])
-    assert (scores.tolist(), passages.tolist()) == (
-        [[0, 1], [0, -np.inf]],
-        [[0, 1], [1, -1]],
-    )
+    assert (scores.tolist(), passages.tolist()) == ([[0, 1], [0, -np.inf]], [[0, 1], [1, -1]])
 
 
 def test_of_a_long_query_the_rarest_tokens_are_read():
     """Letters c, d and e stand in one passage each, a and b in two; of equals the first stay."""
     limited, all_tokens = (
-        MaxSimReranker(Letters(), PASSAGES, OWNER, FREQUENCIES, most)
-        for most in (3, None)
+        MaxSimReranker(Letters(), PASSAGES, OWNER, FREQUENCIES, most) for most in (3, None)
     )
     queries = ["a b d a e c", "b a c a", "a b", "?"]
     read = ["d e c", "b a c", "a b", "?"]

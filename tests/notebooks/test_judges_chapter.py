@@ -39,14 +39,10 @@ def kitchen(folder, wrong="77"):
 
 
 def test_two_judges_on_the_claims_of_a_user(chapter, tmp_path, make_classifier):
-    model = make_classifier(
-        tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT")
-    )
+    model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
     own = kitchen(tmp_path / "kitchen")
     options = {"judges": ["public", f"entailment:{model}", "placeholder"], "sets": []}
-    variables, shown = chapter(
-        "18_factcheck_transfer", **own, **options, n_resamples=200
-    )
+    variables, shown = chapter("18_factcheck_transfer", **own, **options, n_resamples=200)
     rows = variables["rows"]
     named = {"public", "entailment:nli", "placeholder", "majority", "claim only"}
     assert set(rows["system"]) == named and rows["system"].value_counts().eq(12).all()

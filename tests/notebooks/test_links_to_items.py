@@ -20,9 +20,7 @@ def shown_links(cell):
     path = run_dir("smoke") / "notebooks" / f"{cell}.ipynb"
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     outputs = [output for each in cells for output in each.get("outputs", ())]
-    markup = "".join(
-        line for o in outputs for line in o.get("data", {}).get("text/html", ())
-    )
+    markup = "".join(line for o in outputs for line in o.get("data", {}).get("text/html", ()))
     for address, title in LINK.findall(markup):
         choice = {key: value for key, [value] in parse_qs(unescape(address)).items()}
         name = choice.pop("of")
@@ -30,20 +28,13 @@ def shown_links(cell):
         yield name, choice, title
 
 
-@pytest.mark.parametrize(
-    "cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name
-)
+@pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)
 def test_every_link_chooses_items_that_there_are_as_many_as_its_mark_counts(cell):
     for name, choice, title in shown_links(cell.name):
         page = ChapterResults("smoke", name).items
         assert page is not None, name
-        assert choice.get("q") in {None, *(item["id"] for item in page["items"])}, (
-            choice
-        )
-        assert {choice.get("system"), choice.get("against")} <= {
-            None,
-            *page["systems"],
-        }, choice
+        assert choice.get("q") in {None, *(item["id"] for item in page["items"])}, choice
+        assert {choice.get("system"), choice.get("against")} <= {None, *page["systems"]}, choice
         assert set(choice) <= {"q", "system", "against", "only"}
         if "q" in choice:
             continue
@@ -57,7 +48,5 @@ def test_every_link_chooses_items_that_there_are_as_many_as_its_mark_counts(cell
         assert listed or not is_whole, f"nothing is there: {choice}"
         counted = [int(number.replace(",", "")) for number in COUNT.findall(title)]
         # Of a page that is not whole, items may have been left out.
-        wrong = [
-            n for n in counted if len(listed) > n or (is_whole and len(listed) < n)
-        ]
+        wrong = [n for n in counted if len(listed) > n or (is_whole and len(listed) < n)]
         assert not wrong, f"{title} leads to {len(listed)}: {choice}"

@@ -21,35 +21,18 @@ from test_tutorials import BLOCKS, as_shown
 
 from casebook.paths import OUTPUT_VARIABLES, PROJECT_VARIABLE, ROOT
 
-OWN_VARIABLES = (
-    PROJECT_VARIABLE,
-    *OUTPUT_VARIABLES,
-    "CASEBOOK_CACHE",
-    "CASEBOOK_DATA_MIRROR",
-)
+OWN_VARIABLES = (PROJECT_VARIABLE, *OUTPUT_VARIABLES, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
 
 pytestmark = pytest.mark.slow
 
-PARQUET = (
-    "pyarrow==26.0.1"  # the extra "parquet", which the tests' environment leaves out
-)
+PARQUET = "pyarrow==26.0.1"  # the extra "parquet", which the tests' environment leaves out
 AUTHOR = "kathrin.mueller"  # the account, and the home folder, of who makes a book
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "-w",
-        folder,
-        ROOT,
-    ]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (path,) = folder.glob("casebook_evidence-*.whl")
@@ -69,19 +52,15 @@ def installed(wheel, tmp_path_factory):
     (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
     command = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
     subprocess.run(
-        [*command, "install", "--quiet", "--no-deps", "--no-compile", wheel, PARQUET],
-        check=True,
+        [*command, "install", "--quiet", "--no-deps", "--no-compile", wheel, PARQUET], check=True
     )
     dropped = {*OWN_VARIABLES, "PYTHONPATH"}
-    environment = {
-        name: value for name, value in os.environ.items() if name not in dropped
-    }
+    environment = {name: value for name, value in os.environ.items() if name not in dropped}
     environment |= {
         "HOME": str(folder / AUTHOR),
         "LOGNAME": AUTHOR,
         "USER": AUTHOR,
-        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME")
-        or str(Path.home() / ".cache"),
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
     }
 
     def run(place, *words):
@@ -123,30 +102,19 @@ def test_logs_and_collections_in_parquet_are_read(installed, tmp_path):
     )
     done = installed(tmp_path, "python", "-c", code)
     assert done.returncode == 0, done.stderr
-    done = installed(
-        tmp_path, "casebook", "gate", "log", "log.parquet", "--against", log
-    )
+    done = installed(tmp_path, "casebook", "gate", "log", "log.parquet", "--against", log)
     assert (done.returncode, done.stderr) == (0, "")
-    done = installed(
-        tmp_path, "casebook", "convert", "smoke", "--corpus", "corpus.parquet"
-    )
+    done = installed(tmp_path, "casebook", "convert", "smoke", "--corpus", "corpus.parquet")
     assert done.returncode == 0, done.stderr
-    assert (
-        done.stdout.startswith("corpus.parquet: 48 rows;")
-        and "48 of 48 rows" in done.stdout
-    )
+    assert done.stdout.startswith("corpus.parquet: 48 rows;") and "48 of 48 rows" in done.stdout
     (tmp_path / "log.parquet").write_bytes(b"PAR1")
-    done = installed(
-        tmp_path, "casebook", "gate", "log", "log.parquet", "--against", log
-    )
+    done = installed(tmp_path, "casebook", "gate", "log", "log.parquet", "--against", log)
     assert done.returncode == 1 and "is no parquet file, or is damaged" in done.stderr
 
 
 def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     title = 'Our: "assistant" é'
-    done = installed(
-        tmp_path, "casebook", "init", "book", "--title", title, "--author", "A. B: C"
-    )
+    done = installed(tmp_path, "casebook", "init", "book", "--title", title, "--author", "A. B: C")
     assert (done.returncode, done.stderr) == (0, "")
     book = tmp_path / "book"
     log = tmp_path / AUTHOR / "akte.jsonl"
@@ -154,9 +122,7 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     shutil.move(book / "data" / "example" / "answers.jsonl", log)
     grid = book / "notebooks" / "experiments.yml"
     grid.write_text(grid.read_text().replace("./data/example/answers.jsonl", str(log)))
-    done = installed(
-        book / "data", "casebook", "report", "--workers", "2"
-    )  # from below it, too
+    done = installed(book / "data", "casebook", "report", "--workers", "2")  # from below it, too
     assert done.returncode == 0, done.stderr
     numbers = json.loads((book / "results" / "report" / "numbers.json").read_text())
     assert "example" in numbers["retrieval_ablation"] and "smoke" not in str(numbers)
@@ -168,17 +134,13 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     provenance = (site_folder / "provenance.html").read_text()
     assert f"log akte.jsonl {digest[:12]}" in provenance and "smoke" not in front
     assert_no_trace_of_the_author(book, tmp_path)
-    chapters = {
-        path.stem for path in (site_folder / "run" / "notebooks").glob("*.html")
-    }
+    chapters = {path.stem for path in (site_folder / "run" / "notebooks").glob("*.html")}
     assert chapters == {"retrieval_ablation-example", "assistant-example"}
 
 
 def assert_no_trace_of_the_author(book, folder):
     """No file that is published, or committed, names folder, account or machine of its author."""
-    published = [
-        path for path in (book / "_build/report/html").rglob("*") if path.is_file()
-    ]
+    published = [path for path in (book / "_build/report/html").rglob("*") if path.is_file()]
     for path in (book / "results").rglob("*"):
         hidden = any(part.startswith(".") for part in path.relative_to(book).parts)
         if path.is_file() and not hidden:
@@ -198,13 +160,9 @@ def assert_no_trace_of_the_author(book, folder):
 
 
 def test_every_block_of_the_page_on_ones_own_book(installed, tmp_path):
-    tools = (
-        tmp_path / "tools"
-    )  # Jupyter's commands, which the environment of the tests has
+    tools = tmp_path / "tools"  # Jupyter's commands, which the environment of the tests has
     tools.mkdir()
-    python = installed(
-        tmp_path, "python", "-c", "import sys; print(sys.executable)"
-    ).stdout.strip()
+    python = installed(tmp_path, "python", "-c", "import sys; print(sys.executable)").stdout.strip()
     mains = {
         "papermill": "from papermill.__main__ import papermill as main",
         "pytest": "from pytest import console_main as main",

@@ -49,9 +49,7 @@ def points():
 
 def test_what_a_cell_shows_is_kept_linked_closed_and_the_same_again(outputs):
     others = plt.get_fignums()  # of tests before this one
-    view = outputs.figure(
-        "points", points(), "Two points.", pd.DataFrame({"x": [1 / 3]})
-    )
+    view = outputs.figure("points", points(), "Two points.", pd.DataFrame({"x": [1 / 3]}))
     assert plt.get_fignums() == others
     kept = outputs.folder / "figures"
     links = [link["href"] for link in Parts(view).of("a")]
@@ -74,9 +72,7 @@ def test_texts_never_become_markup(outputs):
 
 
 def test_a_mark_is_where_its_value_is_drawn_for_a_column_and_for_a_phone(outputs):
-    view = outputs.figure(
-        "points", points(), "Points.", finding="The second is larger."
-    )
+    view = outputs.figure("points", points(), "Points.", finding="The second is larger.")
     for drawing, inches in ((view.svg, WIDE), (view.narrow, plots.WIDTH)):
         parts = Parts(drawing)
         width = float(parts.of("svg")[0]["viewbox"].split()[2])
@@ -84,9 +80,7 @@ def test_a_mark_is_where_its_value_is_drawn_for_a_column_and_for_a_phone(outputs
         assert parts.titles == ["low", "high"]
         drawn = [(float(use["x"]), float(use["y"])) for use in parts.of("use")[-2:]]
         for (x, y), mark in zip(drawn, parts.of("rect")[-2:], strict=True):
-            left, top, *size = (
-                float(mark[side]) for side in ("x", "y", "width", "height")
-            )
+            left, top, *size = (float(mark[side]) for side in ("x", "y", "width", "height"))
             assert size == [14, 14]  # points: a finger's place
             assert (left + 7, top + 7) == pytest.approx((x, y), abs=0.2)
     page = view._repr_html_()

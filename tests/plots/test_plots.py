@@ -31,9 +31,7 @@ LINES = pd.DataFrame(
         "high": [1.0, 0.9, 0.3, 0.4],
     }
 )
-SCORES = pd.DataFrame(
-    {"a set": [0.123, np.nan], "another set": [-0.2, 0.5]}, ["x", "y"]
-)
+SCORES = pd.DataFrame({"a set": [0.123, np.nan], "another set": [-0.2, 0.5]}, ["x", "y"])
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +51,7 @@ def words(axes):
 
 # Title to link of everything that a reader points at, in the order of drawing.
 def marks(figure):
-    links = (
-        pd.DataFrame(figure.casebook_marks).set_index("title")["link"].astype(object)
-    )
+    links = pd.DataFrame(figure.casebook_marks).set_index("title")["link"].astype(object)
     return links.where(links.notna(), None).to_dict()
 
 
@@ -72,14 +68,9 @@ def test_values_are_drawn_with_their_intervals_the_first_row_on_top():
 
 
 def test_effects_show_their_numbers_and_lead_to_their_items():
-    rows = pd.DataFrame(
-        {"row": ["x", "y"], "value": [0.1, -0.2], "n": [3, 4], "series": "s"}
-    )
+    rows = pd.DataFrame({"row": ["x", "y"], "value": [0.1, -0.2], "n": [3, 4], "series": "s"})
     rows = rows.assign(
-        verdict="better",
-        low=rows["value"] - 0.1,
-        high=rows["value"] + 0.1,
-        address=["a", None],
+        verdict="better", low=rows["value"] - 0.1, high=rows["value"] + 0.1, address=["a", None]
     )
     assert marks(plots.effects(rows, "x", 0.1)) == {
         "x, s (n = 3): 0.100 [0.000, 0.200]": "a",
@@ -91,17 +82,11 @@ def test_effects_show_their_numbers_and_lead_to_their_items():
 def test_a_matrix_writes_its_values_and_a_dash_for_none():
     axes = plots.matrix(SCORES, "excess", "+z.2f").axes[0]
     assert words(axes) == ["+0.12", "\u22120.20", "–", "+0.50"]
-    assert labels(axes.yaxis) == ["x", "y"] and labels(axes.xaxis) == [
-        "a set",
-        "another set",
-    ]
+    assert labels(axes.yaxis) == ["x", "y"] and labels(axes.xaxis) == ["a set", "another set"]
     counts = pd.DataFrame({"a set": [5, 0], "another set": 2}, ["x", "y"])
     figure = plots.matrix(SCORES, "AUROC", counts=counts)
     assert words(figure.axes[0])[:2] == ["0.12\n(5)", "\u22120.20\n(2)"]
-    assert list(marks(figure))[:3:2] == [
-        "x, a set: AUROC 0.12 (n = 5)",
-        "y, a set: AUROC –",
-    ]
+    assert list(marks(figure))[:3:2] == ["x, a set: AUROC 0.12 (n = 5)", "y, a set: AUROC –"]
 
 
 def test_points_of_lines_lead_to_their_items():

@@ -26,13 +26,9 @@ def tables(draw, least=2, gaps=True, raters=(2, 5)):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     own = rng.integers(1, 5, (items, 1))
     ratings = np.where(rng.random((items, panel)) < 0.5, own, 1.0 + rng.integers(4))
-    ratings = np.where(
-        rng.random(ratings.shape) < 0.3, rng.integers(1, 5, ratings.shape), ratings
-    )
+    ratings = np.where(rng.random(ratings.shape) < 0.3, rng.integers(1, 5, ratings.shape), ratings)
     if gaps:
-        ratings[rng.random(ratings.shape) < draw(st.sampled_from([0, 0.1, 0.3]))] = (
-            np.nan
-        )
+        ratings[rng.random(ratings.shape) < draw(st.sampled_from([0, 0.1, 0.3]))] = np.nan
     assume(np.isfinite(ratings).any(axis=0).all())
     assume(len(np.unique(ratings[np.isfinite(ratings)])) >= least)
     return ratings
@@ -60,23 +56,17 @@ def test_order_of_items_and_raters_is_immaterial(ratings, random):
             None if again[name][0] is None else pytest.approx(again[name][0], abs=1e-12)
         ), name
         # Square roots of variances near 0 lose half of the digits.
-        assert flat(entry) == pytest.approx(flat(again[name]), abs=1e-7, nan_ok=True), (
-            name
-        )
+        assert flat(entry) == pytest.approx(flat(again[name]), abs=1e-7, nan_ok=True), name
 
 
 @given(tables())
 @settings(max_examples=30, deadline=None)
 def test_counts_say_the_same_as_the_ratings_they_count(ratings):
-    counts = from_counts(
-        np.stack([(ratings == c).sum(axis=1) for c in SCALE], axis=1), SCALE
-    )
+    counts = from_counts(np.stack([(ratings == c).sum(axis=1) for c in SCALE], axis=1), SCALE)
     found = agreement.agreement_results(counts, n_resamples=0, coefficients=COUNTED)
     for name, (estimate, se, _) in measured(ratings, COUNTED).items():
         ours = flat((found[name].estimate, found[name].se, None))
-        assert ours == pytest.approx(
-            flat((estimate, se, None)), abs=1e-12, nan_ok=True
-        ), name
+        assert ours == pytest.approx(flat((estimate, se, None)), abs=1e-12, nan_ok=True), name
 
 
 # The bootstrap weighs items; this draws the rows themselves.

@@ -65,15 +65,11 @@ def test_equal_to_pytrec_eval(tmp_path_factory, level, judged_only, pair):
     )
     write_run(files[1], run)
     for inputs in (pair, files):
-        result = evaluate(
-            *inputs, names.values(), judged_only=judged_only, missing="skip"
-        )
+        result = evaluate(*inputs, names.values(), judged_only=judged_only, missing="skip")
         assert set(result.frame().index) == peer.keys()
         for query, row in result.per_query.items():
             # Once nothing is left to rank, pytrec_eval divides 0 by 0.
-            expected = {
-                name: np.nan_to_num(peer[query][key]) for key, name in names.items()
-            }
+            expected = {name: np.nan_to_num(peer[query][key]) for key, name in names.items()}
             assert row == pytest.approx(expected, abs=1e-12)
 
 
@@ -83,18 +79,10 @@ def test_equal_to_ir_measures_without_ties(pair, rel):
     qrels, run = pair
     assume(all(len(set(row.values())) == len(row) for row in run.values()))
     run = {query: {d: float(s) for d, s in row.items()} for query, row in run.items()}
-    names = [
-        "nDCG@5",
-        f"AP(rel={rel})@5",
-        f"RR(rel={rel})@3",
-        f"P(rel={rel})@5",
-        "Judged@5",
-    ]
+    names = ["nDCG@5", f"AP(rel={rel})@5", f"RR(rel={rel})@3", f"P(rel={rel})@5", "Judged@5"]
     names += [f"R(rel={rel})@5", f"Success(rel={rel})@5"]
     ours = evaluate(qrels, run, names).per_query
     parsed = [ir_measures.parse_measure(name) for name in names]
     for metric in ir_measures.iter_calc(parsed, qrels, run):
         name = names[parsed.index(metric.measure)]
-        assert ours[metric.query_id][name] == pytest.approx(metric.value, abs=1e-12), (
-            name
-        )
+        assert ours[metric.query_id][name] == pytest.approx(metric.value, abs=1e-12), name

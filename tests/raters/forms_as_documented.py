@@ -47,10 +47,7 @@ def reconstructed():
     left = table["rag_side"] == "S1"
     for scale in ("factuality", "usefulness"):
         rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
-        table[f"{scale}_s1"], table[f"{scale}_s2"] = (
-            rag.where(left, base),
-            base.where(left, rag),
-        )
+        table[f"{scale}_s1"], table[f"{scale}_s2"] = rag.where(left, base), base.where(left, rag)
     chosen = (table["preference"] == "RAG") == left
     table["preferred"] = chosen.map({True: "S1", False: "S2"}).where(
         table["preference"] != "Tie", "Tie"

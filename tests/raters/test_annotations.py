@@ -15,8 +15,7 @@ from casebook.raters.annotations import read_counts, read_criteria
 
 # Four items, three raters: the same ratings in every layout below.
 QUALITY = pd.DataFrame(
-    {"ann": [4, 2, 5, 1], "bob": [5, 2, 4, None], "cy": [4, 1, 5, 1]},
-    ["q1", "q2", "q3", "q4"],
+    {"ann": [4, 2, 5, 1], "bob": [5, 2, 4, None], "cy": [4, 1, 5, 1]}, ["q1", "q2", "q3", "q4"]
 )
 TONE = pd.DataFrame({"ann": ["warm", "no"], "bob": ["warm", "warm"]}, ["q1", "q2"])
 
@@ -47,10 +46,7 @@ def nested(_):
 
 
 WIDE_WITH_CRITERIA = pd.concat(
-    [
-        WIDE.assign(criterion="quality"),
-        TONE.rename_axis("item").reset_index().assign(criterion="t"),
-    ]
+    [WIDE.assign(criterion="quality"), TONE.rename_axis("item").reset_index().assign(criterion="t")]
 )
 PATHS = {"item": "task.id", "rater": "by", "rating": "value.stars"}
 LAYOUTS = {
@@ -60,11 +56,7 @@ LAYOUTS = {
     "own names": ("a.csv", csv(OWN_NAMES), {"columns": NAMES}),
     "lines of JSON": ("a.jsonl", LONG.to_json(orient="records", lines=True), {}),
     "nested JSON": ("a.json", nested(LONG), {"columns": PATHS, "rows": "export.rows"}),
-    "a column per rater": (
-        "a.csv",
-        csv(WIDE.assign(topic="law")),
-        {"raters": "ann,bob,cy"},
-    ),
+    "a column per rater": ("a.csv", csv(WIDE.assign(topic="law")), {"raters": "ann,bob,cy"}),
     "a column per rater, ids of another name": (
         "a.csv",
         csv(WIDE.rename(columns={"item": "Frage"})),
@@ -80,11 +72,7 @@ LAYOUTS = {
         csv(BY_CRITERION.assign(note="n")),
         {"criteria": "quality,tone", "criterion": "quality"},
     ),
-    "one criterion of a column each": (
-        "a.csv",
-        csv(BY_CRITERION),
-        {"criteria": "quality"},
-    ),
+    "one criterion of a column each": ("a.csv", csv(BY_CRITERION), {"criteria": "quality"}),
     "words for numbers": (
         "a.csv",
         csv(LONG.replace({"rating": {5: "very good", 1: "n/a"}})),
@@ -121,11 +109,7 @@ def test_each_criterion_has_its_raters_and_its_scale(tmp_path):
 # Odd files that are read: content, options, the table as lists.
 READ = [
     ("item,A,B\n1,no,yes\n2,no,no\n", {"raters": "A,B"}, [["no", "yes"], ["no", "no"]]),
-    (
-        "item,A,B\n1,none,mild\n",
-        {"raters": "A,B", "values": {"none": "none"}},
-        [["none", "mild"]],
-    ),
+    ("item,A,B\n1,none,mild\n", {"raters": "A,B", "values": {"none": "none"}}, [["none", "mild"]]),
     (
         "item,A,B\n1,yes,N/A\n2,Yes,yes \n",
         {"raters": "A, B", "values": {"N/A": "", "Yes": "yes", "yes ": "yes"}},
@@ -142,11 +126,7 @@ READ = [
     ("\ufeffitem,A\n1,2\n", {"raters": "A"}, [[2]]),
     ("item,A,B\n1,1,x\n", {"raters": "A,B", "numbers": False}, [["1", "x"]]),
     ("item,A,B\n1,good,2\n", {"raters": "A,B", "values": {"good": "3"}}, [[3, 2]]),
-    (
-        "item,A,B\n1,A,B\n",
-        {"raters": "A,B", "values": {"A": "B", "B": "A"}},
-        [["B", "A"]],
-    ),
+    ("item,A,B\n1,A,B\n", {"raters": "A,B", "values": {"A": "B", "B": "A"}}, [["B", "A"]]),
     ("item,rater,rating\n1,A,TRUE\n1,B,FALSE\n", {}, [["TRUE", "FALSE"]]),
     ("item,rater,rating\n1,A,2\n1,B,\n", {}, [[2, None]]),
     ("item,rater,score,label\n1,A,2,x\n", {"columns": {"rating": "label"}}, [["x"]]),
@@ -170,11 +150,7 @@ SAME = "stands in an earlier row already: keep one"
 # Files that are asked about: content, options, part of the line.
 REFUSED = [
     # who rates is not said
-    (
-        "no,yes\n3,0\n1,2\n",
-        {},
-        r"no rater .*it has no, yes: type .*--raters A,B.*--counts A,B",
-    ),
+    ("no,yes\n3,0\n1,2\n", {}, r"no rater .*it has no, yes: type .*--raters A,B.*--counts A,B"),
     ("domain,source,output\nlaw,a,5\n", {}, "no rater .*it has domain, source, output"),
     ("worker,item,rating\nann,q1,4\n", {}, "no rater .*type --columns rater=worker"),
     ("output_id,rater_id,rating\n1,R,1\n", {}, "no item .*--columns item=output_id"),
@@ -192,34 +168,14 @@ REFUSED = [
     ("item,A\n1,yes\n", {"raters": "A", "numbers": True}, "'yes' is no number"),
     # items and raters
     ("item,rater,rating\n1,A,2\n1,A,3\n", {}, f":3: item '1', rater 'A', .*{SAME}"),
-    (
-        "item,rater,topic,rating\n1,A,x,2\n1,A,y,2\n",
-        {},
-        f"{SAME}.*--columns criterion=COLUMN",
-    ),
+    ("item,rater,topic,rating\n1,A,x,2\n1,A,y,2\n", {}, f"{SAME}.*--columns criterion=COLUMN"),
     ("item,A\n1,2\n1,3\n", {"raters": "A"}, SAME),
     ("item,rater,rating\n1,,2\n", {}, ":2: rater .*is empty"),
-    (
-        "item,rater,rating\n1,Ann,2\n2,ann,3\n",
-        {},
-        ":3: rater 'ann' is a name above but for",
-    ),
+    ("item,rater,rating\n1,Ann,2\n2,ann,3\n", {}, ":3: rater 'ann' is a name above but for"),
     ("item,rater,rating\nq1,A,2\nq1 ,B,3\n", {}, ":3: item 'q1 ' is a name above"),
-    (
-        "item,rater,criterion,rating\n1,A,x,2\n1,A,X,3\n",
-        {},
-        "criterion 'X' is a name above",
-    ),
-    (
-        "item,rater,criterion,rating\n1,A,x,2\n1,A,y,3\n",
-        {},
-        r"criteria x, y: choose one",
-    ),
-    (
-        "item,rater,rating\n1,A,2\n",
-        {"criterion": "x"},
-        "the criteria rating: choose one",
-    ),
+    ("item,rater,criterion,rating\n1,A,x,2\n1,A,X,3\n", {}, "criterion 'X' is a name above"),
+    ("item,rater,criterion,rating\n1,A,x,2\n1,A,y,3\n", {}, r"criteria x, y: choose one"),
+    ("item,rater,rating\n1,A,2\n", {"criterion": "x"}, "the criteria rating: choose one"),
     ("item,rater,rating\n1,A,\n", {}, "holds no ratings: all 1 are empty"),
     ("x" * 400 + ",y\n1,2\n", {}, "no rater .*--raters"),
 ]
@@ -232,15 +188,10 @@ def test_doubtful_files_are_refused_with_what_to_type(tmp_path):
         try:
             return read_ratings(path, **options)
         except InputError as error:
-            assert len(str(error)) <= 300 + len(str(tmp_path)) and "\n" not in str(
-                error
-            )
+            assert len(str(error)) <= 300 + len(str(tmp_path)) and "\n" not in str(error)
             raise
 
-    assert (
-        not_refused(read, [((text, told), match) for text, told, match in REFUSED])
-        == []
-    )
+    assert not_refused(read, [((text, told), match) for text, told, match in REFUSED]) == []
 
 
 # --- votes
@@ -249,10 +200,7 @@ def test_doubtful_files_are_refused_with_what_to_type(tmp_path):
 def test_votes_by_category_keep_the_category_no(tmp_path):
     path = written(tmp_path, "n.csv", "no,yes,other\n3,0,x\n1,2,y\n0,,z\n")
     votes = read_counts(path, "no,yes")
-    assert votes.to_numpy().tolist() == [[3, 0], [1, 2], [0, 0]] and list(votes) == [
-        "no",
-        "yes",
-    ]
+    assert votes.to_numpy().tolist() == [[3, 0], [1, 2], [0, 0]] and list(votes) == ["no", "yes"]
     assert reading_text(votes.attrs["reading"]) == (
         "n.csv: 3 rows; read: no, yes; not read: other\n  items: the rows of the file; 3 items; "
         "categories no, yes; 0, 3 votes an item"
@@ -296,8 +244,4 @@ def test_any_ratings_are_read_as_written_or_refused(tmp_path_factory, rows):
         return
     for item, rater, rating in filter(any, rows):
         read = ratings.loc[item, rater]
-        assert (
-            pd.isna(read)
-            if not rating
-            else read == rating or float(read) == float(rating)
-        )
+        assert pd.isna(read) if not rating else read == rating or float(read) == float(rating)

@@ -25,9 +25,7 @@ WORDS = [
 
 def answers(count, tell, seed=0):
     rng = np.random.default_rng(seed)
-    one, two = (
-        [" ".join(rng.choice(WORDS, 30)) for _ in range(count)] for _ in range(2)
-    )
+    one, two = ([" ".join(rng.choice(WORDS, 30)) for _ in range(count)] for _ in range(2))
     return [text + tell for text in one], two
 
 
@@ -39,9 +37,7 @@ def test_a_stock_phrase_is_found():
 
 def test_answers_of_one_source_are_not_told_apart():
     found = [
-        guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed).iloc[
-            0
-        ]
+        guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed).iloc[0]
         for seed in range(15)
     ]
     assert abs(np.mean([guess["value"] for guess in found]) - 0.5) < 0.08

@@ -17,13 +17,9 @@ def bounds(row):
 
 def test_crossed_variance_is_that_of_a_two_way_layout():
     rng = np.random.default_rng(0)
-    table = (
-        rng.normal(size=(20, 1)) + rng.normal(size=(1, 5)) + rng.normal(size=(20, 5))
-    )
+    table = rng.normal(size=(20, 1)) + rng.normal(size=(1, 5)) + rng.normal(size=(20, 5))
     long = pd.DataFrame(table).melt(ignore_index=False).reset_index()
-    items, raters, error = anova_lm(ols("value ~ C(index) + C(variable)", long).fit())[
-        "mean_sq"
-    ]
+    items, raters, error = anova_lm(ols("value ~ C(index) + C(variable)", long).fit())["mean_sq"]
     variance = (items + raters - error) / 100
     df = variance**2 / ((items**2 / 19 + raters**2 / 4 + error**2 / 76) / 100**2)
     crossed = stats.t.ppf(0.975, df) * np.sqrt(variance)

@@ -37,9 +37,7 @@ def test_hundreds_of_designs_are_exactly_balanced():
 
 
 @given(
-    cells=st.lists(
-        st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=1, unique=True
-    ),
+    cells=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=1, unique=True),
     seed=st.integers(0, 99),
 )
 def test_any_incomplete_table_is_balanced_in_rows_and_columns(cells, seed):
@@ -59,9 +57,7 @@ def test_any_incomplete_table_is_balanced_in_rows_and_columns(cells, seed):
 )
 def test_overlap_loads_and_links(number, count, systems, raters, per_item):
     design = design_of(number, count, "abcd"[:systems], raters, per_item=per_item)
-    assert set(design.groupby("item_id").size()) == {
-        systems * (systems - 1) // 2 * per_item
-    }
+    assert set(design.groupby("item_id").size()) == {systems * (systems - 1) // 2 * per_item}
     loads = design.groupby("rater").size()
     assert loads.max() - loads.min() <= 1
     shown = design.melt("rater", ["left", "right"], "side", "system")
@@ -93,11 +89,7 @@ def test_everything_follows_from_the_secret_only():
 def test_a_stratified_draw_keeps_proportions_and_is_recorded():
     strata = ["a"] * 60 + ["b"] * 30 + ["c"] * 10
     draw = draw_items(ITEMS, 20, strata, seed=4)
-    assert draw[draw["drawn"]].groupby("stratum").size().to_dict() == {
-        "a": 12,
-        "b": 6,
-        "c": 2,
-    }
+    assert draw[draw["drawn"]].groupby("stratum").size().to_dict() == {"a": 12, "b": 6, "c": 2}
     assert len(draw) == 100 and draw.equals(draw_items(ITEMS, 20, strata, seed=4))
     assert not draw.equals(draw_items(ITEMS, 20, strata, seed=5))
     with pytest.raises(InputError, match="101 items are asked for"):

@@ -40,10 +40,7 @@ def forms(tmp_path_factory):
 
 
 def test_the_documented_example_is_printed_to_the_last_character(forms):
-    for votes, suffix in (
-        (open_forms(read_forms(forms)), ".xlsx"),
-        (example_votes(), SUFFIX),
-    ):
+    for votes, suffix in ((open_forms(read_forms(forms)), ".xlsx"), (example_votes(), SUFFIX)):
         values = documented_analysis(votes, suffix)
         assert "\n".join(documented_lines(values)) + "\n" == EXAMPLE
     stored = json.loads(json.dumps(values))
@@ -59,10 +56,7 @@ def test_blank_cells_of_a_form_are_as_documented(forms, tmp_path):
     book.save(tmp_path / forms[0].name)
     votes = open_forms(read_forms([tmp_path / forms[0].name, *forms[1:]]))
     values = documented_analysis(votes)
-    assert (
-        values[AGGREGATE]["unmapped_or_missing"] == 1
-        and values[AGREEMENT]["n_items"] == 49
-    )
+    assert values[AGGREGATE]["unmapped_or_missing"] == 1 and values[AGREEMENT]["n_items"] == 49
     means = [mean for row in values[MEAN_RATINGS].values() for mean in row.values()]
     assert means.count(None) == 1 and "nan" in "".join(documented_lines(values))
 
@@ -99,14 +93,10 @@ def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_v
     reconstruct, tmp_path, monkeypatch
 ):
     """Another draw of the same published figures gives the same numbers."""
-    first = published_tables(
-        analyse(example_votes(), n_resamples=200, permutations=19).tables
-    )
+    first = published_tables(analyse(example_votes(), n_resamples=200, permutations=19).tables)
     reconstruct(seed=5).to_csv(tmp_path / "other.csv", index=False)
     monkeypatch.setattr(documented, "EXAMPLE", tmp_path / "other.csv")
-    second = published_tables(
-        analyse(example_votes(), n_resamples=200, permutations=19).tables
-    )
+    second = published_tables(analyse(example_votes(), n_resamples=200, permutations=19).tables)
     options = {"check_exact": False, "rtol": 1e-9}
     columns = ["who", "wins", "ties", "losses", "value", "p_holm"]
     rates = [tables["win_rates"][columns] for tables in (first, second)]
@@ -129,17 +119,10 @@ def test_the_documented_numbers_follow_from_the_real_votes(found):
     ]
     assert pooled["p_value_sign_test"] == 0.00020218969307107758
     raters = printed[PER_RATER].values()
-    p_values = [
-        0.296206368599087,
-        0.0659940344557981,
-        0.0026021714567221466,
-        0.0026021714567221466,
-    ]
+    p_values = [0.296206368599087, 0.0659940344557981, 0.0026021714567221466, 0.0026021714567221466]
     assert [rater["p_value_sign_test"] for rater in raters] == p_values
     tallies = [(13, 20, 17), (28, 15, 7), (36, 14, 0), (36, 14, 0)]
-    assert [
-        (rater["rag_wins"], rater["rag_losses"], rater["ties"]) for rater in raters
-    ] == tallies
+    assert [(rater["rag_wins"], rater["rag_losses"], rater["ties"]) for rater in raters] == tallies
     means = [list(row.values()) for row in printed[MEAN_RATINGS].values()]
     assert means == [[4.5, 4.225, 200], [3.955, 3.95, 200]]
 
@@ -156,11 +139,7 @@ def test_the_shipped_table_is_what_the_script_makes(example_rows, reconstruct):
     pd.testing.assert_frame_equal(example_rows, reconstruct(), check_dtype=False)
     other = reconstruct(seed=3)
     assert not other["preference"].equals(example_rows["preference"])
-    assert other["preference"].value_counts().to_dict() == {
-        "RAG": 113,
-        "BASE": 63,
-        "Tie": 24,
-    }
+    assert other["preference"].value_counts().to_dict() == {"RAG": 113, "BASE": 63, "Tie": 24}
 
 
 def test_forms_in_csv_are_analysed_beside_workbooks(forms, tmp_path):
@@ -172,6 +151,4 @@ def test_forms_in_csv_are_analysed_beside_workbooks(forms, tmp_path):
     assert values[AGGREGATE]["p_value_sign_test"] == 0.00020218969307107758
     counts = [(each["rag_wins"], each["ties"]) for each in values[PER_RATER].values()]
     assert counts == [(13, 17), (28, 7), (36, 0), (36, 0)]
-    assert (
-        values[AGREEMENT]["fleiss_kappa"] == 0.13 and values[AGREEMENT]["n_items"] == 50
-    )
+    assert values[AGREEMENT]["fleiss_kappa"] == 0.13 and values[AGREEMENT]["n_items"] == 50

@@ -47,9 +47,7 @@ def test_nothing_a_rater_gets_tells_the_system(tmp_path):
         secret = f"{number:064x}"
         make_forms(toy_answers(3), folder, plan, secret=secret)
         given = list((folder / "for_raters").iterdir())
-        assert (
-            len(given) == 6
-        )  # two workbooks, two CSV files, and the rubrics that these lack
+        assert len(given) == 6  # two workbooks, two CSV files, and the rubrics that these lack
         for path in given:
             found = contents(path)
             for level in LEVELS:  # documented words, no system's name
@@ -62,19 +60,12 @@ def test_nothing_a_rater_gets_tells_the_system(tmp_path):
 def test_the_documented_columns_are_kept_and_only_answers_can_be_written(study):
     book = load_workbook(study / "for_raters" / "pilot_r1.xlsx")
     sheet = book[SHEET]
-    assert [
-        cell.value for cell in sheet[1]
-    ] == DOCUMENTED  # the key column is not among them
+    assert [cell.value for cell in sheet[1]] == DOCUMENTED  # the key column is not among them
     assert all(sheet.protection.sheet for sheet in book)
-    free = {
-        DOCUMENTED[c.column - 1] for r in sheet for c in r if not c.protection.locked
-    }
+    free = {DOCUMENTED[c.column - 1] for r in sheet for c in r if not c.protection.locked}
     assert free == set(DOCUMENTED[4:])
     rules = {str(r.sqref): r.formula1 for r in sheet.data_validations.dataValidation}
-    assert rules == {
-        "E2:E13": '"S1,S2,Tie"',
-        **{f"{c}2:{c}13": '"1,2,3,4,5"' for c in "FGHI"},
-    }
+    assert rules == {"E2:E13": '"S1,S2,Tie"', **{f"{c}2:{c}13": '"1,2,3,4,5"' for c in "FGHI"}}
 
 
 MODES = """
@@ -103,14 +94,7 @@ make_likert_forms(table, place / "new" / "likert", "expl", RATERS)
 def test_nobody_else_can_read_what_is_sealed_whatever_the_umask(tmp_path, mask):
     """Nor could for a moment: rights are given when a file is made, and nothing changes
     them later."""
-    command = [
-        sys.executable,
-        "-c",
-        MODES,
-        str(tmp_path),
-        f"{mask:o}",
-        str(Path(__file__).parent),
-    ]
+    command = [sys.executable, "-c", MODES, str(tmp_path), f"{mask:o}", str(Path(__file__).parent)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -145,9 +129,7 @@ def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):
     plan = Plan("pilot", RATERS, formats=("xlsx", "csv"))
     report = make_forms(answers, tmp_path / "s", plan, secret=SECRET)
     changes = {row["item"]: row["changes"] for row in report["text_changes"]}
-    assert changes == {
-        f"q{n}": kinds for n, kinds in enumerate(HOSTILE.values()) if kinds
-    }
+    assert changes == {f"q{n}": kinds for n, kinds in enumerate(HOSTILE.values()) if kinds}
     rows = {row["id"]: row for row in read_key(tmp_path / "s")["forms"]["r1"]["rows"]}
     for kind in ("xlsx", "csv"):
         form = read_form(tmp_path / "s" / "for_raters" / f"pilot_r1.{kind}")
@@ -191,13 +173,8 @@ def logged(folder, **answers):
 def test_answers_are_joined_with_an_account(tmp_path):
     """By question, the systems by the names of their files; passages once, whoever had them."""
     questions = [f"May I {n}?" for n in range(4)]
-    one = [
-        {"question": q, "answer": f"a {q}", "contexts": ["You may."]} for q in questions
-    ]
-    two = [
-        {"question": q, "answer": "", "contexts": ["You may. ", "No."]}
-        for q in questions[:3]
-    ]
+    one = [{"question": q, "answer": f"a {q}", "contexts": ["You may."]} for q in questions]
+    two = [{"question": q, "answer": "", "contexts": ["You may. ", "No."]} for q in questions[:3]]
     log = logged(tmp_path, a=one, b=two)
     with pytest.raises(InputError, match=r"b lacks 1 of 4 items \(first: May I 3\?\)"):
         answers_of_log(log)
@@ -206,10 +183,7 @@ def test_answers_are_joined_with_an_account(tmp_path):
     assert list(answers)[3:] == ["b", "a", "evidence"]
     assert answers["b"].tolist() == ["(no answer)"] * 3
     assert answers["evidence"].tolist() == [["You may.", "No."]] * 3
-    for systems, message in (
-        (["c"], "no answers of 'c'"),
-        (["a"], "two systems or more"),
-    ):
+    for systems, message in ((["c"], "no answers of 'c'"), (["a"], "two systems or more")):
         with pytest.raises(InputError, match=message):
             answers_of_log(log, systems)
 
@@ -221,21 +195,13 @@ def explanations():
             for n in range(4)
             for s in ("grounded", "plain")
         ],
-        columns=[
-            "case_id",
-            "chunk_id",
-            "system",
-            "explanation_text",
-            "source_chunk_text",
-        ],
+        columns=["case_id", "chunk_id", "system", "explanation_text", "source_chunk_text"],
     )
 
 
 def with_evidence(count=6):
     answers = toy_answers(count)
-    answers["evidence"] = [
-        [f"Clause {n} says so.", "Another text."] for n in range(count)
-    ]
+    answers["evidence"] = [[f"Clause {n} says so.", "Another text."] for n in range(count)]
     return answers
 
 
@@ -249,20 +215,11 @@ def test_evidence_is_the_same_for_both_answers_and_tells_no_system(tmp_path):
     texts = {}
     for folder in ("study", "swapped"):
         rows = read_form(tmp_path / folder / "for_raters" / "pilot_r1.csv").rows
-        assert list(rows)[1:5] == [
-            "prompt_id",
-            "prompt_text",
-            "evidence",
-            "system1_output",
-        ]
+        assert list(rows)[1:5] == ["prompt_id", "prompt_text", "evidence", "system1_output"]
         texts[folder] = dict(zip(rows["prompt_text"], rows["evidence"], strict=True))
-    assert (
-        texts["study"] == texts["swapped"]
-    )  # though other systems stand behind the passages
+    assert texts["study"] == texts["swapped"]  # though other systems stand behind the passages
     first = [text.partition("\n")[0] for text in texts["study"].values()]
-    assert (
-        0 < first.count("Another text.") < 6
-    )  # in the order of the secret, not of the systems
+    assert 0 < first.count("Another text.") < 6  # in the order of the secret, not of the systems
     sheet = load_workbook(tmp_path / "study" / "for_raters" / "pilot_r1.xlsx")["rubric"]
     assert any("the same for both answers" in str(row[0]) for row in sheet.values)
 
@@ -312,15 +269,11 @@ RUBRICS = {
 def test_levels_of_the_forms_have_the_names_of_the_documents(tmp_path):
     raters = {"anna": "lay", "ben": "expert"}
     options = {"secret": SECRET, "formats": ("xlsx",)}
-    make_forms(
-        toy_answers(3), tmp_path / "paired", Plan("pilot", raters), secret=SECRET
-    )
+    make_forms(toy_answers(3), tmp_path / "paired", Plan("pilot", raters), secret=SECRET)
     make_likert_forms(explanations(), tmp_path / "likert", "expl", raters, **options)
     told = {}
     for path in tmp_path.glob("*/for_raters/*.xlsx"):
-        for point, text in load_workbook(path)["rubric"].iter_rows(
-            max_col=2, values_only=True
-        ):
+        for point, text in load_workbook(path)["rubric"].iter_rows(max_col=2, values_only=True):
             if text == "what it means":
                 levels = told.setdefault((path.stem, point), {})
             elif point in {"1", "2", "3", "4", "5"}:

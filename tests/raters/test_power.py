@@ -19,19 +19,15 @@ from casebook.stats.tests import paired_randomization
 
 @pytest.mark.parametrize("sd", [0.0, 0.7, 2.0])
 def test_marginal_probability_equals_the_integral(sd):
-    exact = integrate.quad(
-        lambda z: stats.logistic.cdf(0.8 + sd * z) * stats.norm.pdf(z), -12, 12
-    )[0]
+    exact = integrate.quad(lambda z: stats.logistic.cdf(0.8 + sd * z) * stats.norm.pdf(z), -12, 12)[
+        0
+    ]
     assert marginal_probability(0.8, sd) == pytest.approx(exact, abs=1e-6)
-    assert log_odds_of(marginal_probability(0.8, sd), sd) == pytest.approx(
-        0.8, abs=1e-9
-    )
+    assert log_odds_of(marginal_probability(0.8, sd), sd) == pytest.approx(0.8, abs=1e-9)
 
 
 def test_simulated_votes_have_the_parameters_asked_for():
-    votes = simulate_votes(
-        400, 50, 4, win_rate=0.65, tie_rate=0.12, item_sd=1.3, rater_sd=0.5
-    )
+    votes = simulate_votes(400, 50, 4, win_rate=0.65, tie_rate=0.12, item_sd=1.3, rater_sd=0.5)
     assert votes.shape == (400, 50, 4)
     assert np.mean(votes == 0) == pytest.approx(0.12, abs=0.005)
     assert np.mean(votes[votes != 0] > 0) == pytest.approx(0.65, abs=0.015)
@@ -39,9 +35,7 @@ def test_simulated_votes_have_the_parameters_asked_for():
     # Two raters agree on an item as often as the common log odds make them.
     share = stats.logistic.cdf(1.3 * np.random.default_rng(0).standard_normal(200_000))
     agreement = np.mean(share**2 + (1 - share) ** 2)
-    assert np.mean(wins[:, :, 0] == wins[:, :, 1]) == pytest.approx(
-        agreement, abs=0.015
-    )
+    assert np.mean(wins[:, :, 0] == wins[:, :, 1]) == pytest.approx(agreement, abs=0.015)
     np.testing.assert_array_equal(wins, simulate_votes(400, 50, 4, item_sd=1.3) > 0)
 
 

@@ -19,9 +19,7 @@ from casebook.raters.preference import (
 )
 
 VOTES = st.sampled_from([-1.0, 0.0, 1.0])
-PANELS = hnp.arrays(
-    float, st.tuples(st.integers(2, 6), st.integers(2, 4)), elements=VOTES
-)
+PANELS = hnp.arrays(float, st.tuples(st.integers(2, 6), st.integers(2, 4)), elements=VOTES)
 
 
 def test_table_of_counts(example):
@@ -29,13 +27,7 @@ def test_table_of_counts(example):
     raters = ["rater1", "rater2", "rater3", "rater4"]
     assert list(table["who"]) == [*raters, THESE_RATERS, NEW_RATERS]
     of_all = table.iloc[-1]
-    assert of_all[["wins", "losses", "ties", "missing", "n"]].tolist() == [
-        113,
-        63,
-        24,
-        0,
-        200,
-    ]
+    assert of_all[["wins", "losses", "ties", "missing", "n"]].tolist() == [113, 63, 24, 0, 200]
     # Holm by hand: the two smallest p-values are equal, so both count four times.
     expected = [0.2962064, 0.1319881, 0.0104087, 0.0104087]
     assert table["p_holm"].to_list()[:4] == pytest.approx(expected, abs=1e-7)
@@ -60,9 +52,7 @@ def test_the_primary_test_is_that_of_all_sign_patterns_of_items(table):
     signs = np.array(list(itertools.product([-1, 1], repeat=len(means))))
 
     def p_of(null):
-        return np.mean(
-            np.abs(signs @ (means - null)) >= abs((means - null).sum()) - 1e-9
-        )
+        return np.mean(np.abs(signs @ (means - null)) >= abs((means - null).sum()) - 1e-9)
 
     assert found["p"] == pytest.approx(p_of(0), abs=1e-12)
     if np.isnan(found["low"]):
@@ -81,18 +71,13 @@ def test_raters_who_lean_decide_for_themselves_only():
     assert preference_lines(votes)["verdict"].tolist() == ["better", "undecided"]
     assert preference_lines(-votes)["verdict"].tolist() == ["worse", "undecided"]
     # Never surer of new raters than of these: p = 4/64 of the items alone.
-    assert preference_lines([[1, 1, 1]] * 5 + [[1, 0, -1]])["p"].tolist() == [
-        0.0625,
-        0.0625,
-    ]
+    assert preference_lines([[1, 1, 1]] * 5 + [[1, 0, -1]])["p"].tolist() == [0.0625, 0.0625]
     pair = preference_lines(votes[:, :2]).iloc[1]
     assert pair["reason"] == "fewer_than_three_raters"
     assert np.isnan(pair["low"])
     assert pair["verdict"] == "cannot be measured"
     even = np.tile([[1.0], [-1.0]], (1000, 4))
-    verdicts = [
-        preference_lines(even, margin=margin)["verdict"][0] for margin in (0.05, 0.01)
-    ]
+    verdicts = [preference_lines(even, margin=margin)["verdict"][0] for margin in (0.05, 0.01)]
     assert verdicts == ["equivalent", "undecided"]
 
 
@@ -120,16 +105,11 @@ def test_raters_of_one_mind_have_no_interval_of_width_zero():
 
 
 @given(hnp.arrays(float, (8, 3), elements=VOTES), hnp.arrays(bool, (8, 3)))
-def test_swapping_systems_leaves_the_position_effect_and_swapping_sides_mirrors_it(
-    votes, left
-):
+def test_swapping_systems_leaves_the_position_effect_and_swapping_sides_mirrors_it(votes, left):
     ours, systems, sides = (
-        position_effect(*case).iloc[0]
-        for case in ((votes, left), (-votes, ~left), (votes, ~left))
+        position_effect(*case).iloc[0] for case in ((votes, left), (-votes, ~left), (votes, ~left))
     )
     pd.testing.assert_series_equal(ours, systems)
     assert ours["p"] == pytest.approx(sides["p"], nan_ok=True)
     mirrored = 1 - sides[["value", "high", "low"]].to_numpy(float)
-    assert ours[["value", "low", "high"]].to_numpy(float) == pytest.approx(
-        mirrored, nan_ok=True
-    )
+    assert ours[["value", "low", "high"]].to_numpy(float) == pytest.approx(mirrored, nan_ok=True)

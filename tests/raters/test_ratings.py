@@ -40,10 +40,7 @@ def test_missing_ratings_are_counted():
     frame = example_votes().frame
     panel = changed(factuality_left=frame["factuality_left"].where(frame["place"] > 5))
     table = ratings.rating_tables(panel, n_resamples=200)["rating_means"]
-    assert table.groupby("scale")["missing"].sum().to_dict() == {
-        "factuality": 20,
-        "usefulness": 0,
-    }
+    assert table.groupby("scale")["missing"].sum().to_dict() == {"factuality": 20, "usefulness": 0}
 
 
 # --- explanations ------------------------------------------------------------------
@@ -57,12 +54,7 @@ def likert():
             level = rng.uniform(1.5, 3.8) + lift
             for rater in ("a", "b", "c"):
                 drawn = np.clip(np.rint(rng.normal(level, 0.5, 3)), 1, 5)
-                known = {
-                    "rater": rater,
-                    "item_id": item,
-                    "chunk": "1",
-                    "system": system,
-                }
+                known = {"rater": rater, "item_id": item, "chunk": "1", "system": system}
                 rows.append(known | dict(zip(LIKERT_SCALES, drawn, strict=True)))
     return pd.DataFrame(rows)
 
@@ -79,7 +71,5 @@ def test_means_and_agreement_per_cell(likert):
     peer = krippendorff.alpha(by_rater, level_of_measurement="ordinal")
     assert row["alpha"] == pytest.approx(peer, abs=1e-12)
     documented = documented_means(likert)
-    assert documented["overall"]["clarity_1_to_5"] == round(
-        likert["clarity_1_to_5"].mean(), 2
-    )
+    assert documented["overall"]["clarity_1_to_5"] == round(likert["clarity_1_to_5"].mean(), 2)
     assert list(documented["per_annotator"]) == ["a", "b", "c"]

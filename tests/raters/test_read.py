@@ -23,9 +23,7 @@ COLUMNS = ["rater", "item_id", "choice", "factuality_left", "usefulness_right"]
 
 
 def named(defects):
-    return [
-        (defect.row, defect.column, defect.kind, defect.effect) for defect in defects
-    ]
+    return [(defect.row, defect.column, defect.kind, defect.effect) for defect in defects]
 
 
 def setting(cell, value):
@@ -59,8 +57,7 @@ def test_every_cell_is_read_or_named(edited, cell, value, defect, used):
     form = read_form(edited(setting(cell, value)))
     column = {"E": "preferred", "F": "factuality_s1", "J": "comment"}[cell[0]]
     assert (
-        named(form.defects) == ([(4, column, *defect)] if defect else [])
-        and len(form.rows) == 12
+        named(form.defects) == ([(4, column, *defect)] if defect else []) and len(form.rows) == 12
     )
     (cell,) = form.rows.loc[form.rows["row"] == 4, column]
     assert cell == used if used is not None else pd.isna(cell)
@@ -74,9 +71,7 @@ def test_every_cell_is_read_or_named(edited, cell, value, defect, used):
         ("A4", '="q"&3', "q3", "prompt_id"),
     ],
 )
-def test_of_a_formula_the_stored_value_is_read(
-    edited, tmp_path, cell, formula, value, column
-):
+def test_of_a_formula_the_stored_value_is_read(edited, tmp_path, cell, formula, value, column):
     path = edited(setting(cell, formula))
     with pytest.raises(InputError, match=rf"row 4, column '{column}': the formula"):
         read_form(path)
@@ -129,15 +124,9 @@ def test_declared_sizes_and_bombs_are_not_believed(returned, tmp_path, monkeypat
     claim = (b'ref="A1:J13"', b'ref="A1:XFD1000000"', 1)
     part = "xl/worksheets/sheet1.xml"
     path = repacked(
-        returned[0],
-        tmp_path / "claim.xlsx",
-        part,
-        lambda content: content.replace(*claim),
+        returned[0], tmp_path / "claim.xlsx", part, lambda content: content.replace(*claim)
     )
-    assert (
-        b"XFD1000000" in zipfile.ZipFile(path).read(part)
-        and len(read_form(path).rows) == 12
-    )
+    assert b"XFD1000000" in zipfile.ZipFile(path).read(part) and len(read_form(path).rows) == 12
     monkeypatch.setattr(sheets, "MOST_UNPACKED", 2 << 20)
     bomb = tmp_path / "bomb.xlsx"
     shutil.copy(returned[0], bomb)
@@ -154,17 +143,11 @@ def test_one_error_names_every_file_and_row_that_is_refused(returned, key, tmp_p
         path.write_text(text)
     with pytest.raises(InputError) as caught:
         read_forms([*paths, returned[0]])
-    named_in_error = [
-        part.split(":")[0] for part in str(caught.value).split(f"{tmp_path}/")
-    ]
+    named_in_error = [part.split(":")[0] for part in str(caught.value).split(f"{tmp_path}/")]
     assert named_in_error == ["", "a.csv", "b.csv"]
     assert "\n" not in str(caught.value)
-    copies = [
-        shutil.copy(returned[0], tmp_path / name) for name in ("one.xlsx", "two.xlsx")
-    ]
-    with pytest.raises(
-        InputError, match=r"one.xlsx: form of r1 is in .*two.xlsx: form of r1"
-    ):
+    copies = [shutil.copy(returned[0], tmp_path / name) for name in ("one.xlsx", "two.xlsx")]
+    with pytest.raises(InputError, match=r"one.xlsx: form of r1 is in .*two.xlsx: form of r1"):
         unblind(read_forms([*returned, *copies]), key)
 
 
@@ -185,9 +168,7 @@ def changed_in_many_ways(book):
 def test_what_does_not_fit_the_key_is_named_and_the_rest_is_used(returned, key, edited):
     """Rows in another order are joined by their ids."""
     path = edited(changed_in_many_ways)
-    votes, clean = (
-        unblind(read_forms([p, *returned[1:]]), key) for p in (path, returned[0])
-    )
+    votes, clean = (unblind(read_forms([p, *returned[1:]]), key) for p in (path, returned[0]))
     assert sorted(named(votes.defects), key=str) == [
         (5, "system1_output", "edited_text", "note"),
         (7, "prompt_id", "unknown_id", "lost"),
@@ -229,37 +210,27 @@ def test_the_registered_level_and_margin_are_those_of_the_analysis(tmp_path):
     )
     assert votes.margin == pytest.approx(0.1)
     wide, narrow = (
-        found.tables["win_rates"].iloc[-2]
-        for found in (as_registered, at_another_level)
+        found.tables["win_rates"].iloc[-2] for found in (as_registered, at_another_level)
     )
     assert wide["low"] < narrow["low"] < narrow["high"] < wide["high"]
-    assert not any(
-        "Nothing was registered" in line for line in answer_lines(as_registered)
-    )
+    assert not any("Nothing was registered" in line for line in answer_lines(as_registered))
 
 
 def test_the_key_gives_back_the_systems_from_workbooks_and_csv(returned, key, tmp_path):
     votes = unblind(read_forms(returned), key)
     assert (
-        votes.systems == ("grounded", "plain")
-        and votes.focus == "grounded"
-        and votes.defects == ()
+        votes.systems == ("grounded", "plain") and votes.focus == "grounded" and votes.defects == ()
     )
     for row in votes.frame.to_dict("records"):
         for side in ("left", "right"):
             letter = "ab"[votes.systems.index(row[side])]
-            assert row[f"text_{side}"].startswith(
-                f"Answer {row['item_id'][1:]}{letter}"
-            )
+            assert row[f"text_{side}"].startswith(f"Answer {row['item_id'][1:]}{letter}")
         assert (
-            row["choice"]
-            == {"S1": row["left"], "S2": row["right"], "Tie": "Tie"}[row["preferred"]]
+            row["choice"] == {"S1": row["left"], "S2": row["right"], "Tie": "Tie"}[row["preferred"]]
         )
     for source in returned:
         rows = read_form(source).rows.drop(columns="row")
-        rows.to_csv(
-            tmp_path / f"{source.stem}.csv", index=False, sep=";", encoding="utf-8-sig"
-        )
+        rows.to_csv(tmp_path / f"{source.stem}.csv", index=False, sep=";", encoding="utf-8-sig")
     again = unblind(read_forms(tmp_path), key)
     assert again.frame[COLUMNS].equals(votes.frame[COLUMNS])
     assert {defect.kind for defect in again.defects} == {"spelling"}  # pandas wrote 4.0

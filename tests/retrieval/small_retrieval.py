@@ -30,10 +30,7 @@ class HashingEncoder:
     name, model_hash, max_tokens, vocabulary_size = "hashing", "0" * 64, 64, 1 << 12
 
     def token_ids(self, texts):
-        return [
-            np.array([number_of(w) for w in text.split()], dtype=np.int64)
-            for text in texts
-        ]
+        return [np.array([number_of(w) for w in text.split()], dtype=np.int64) for text in texts]
 
     def count_tokens(self, texts):
         return np.array([len(ids) + 2 for ids in self.token_ids(texts)])
@@ -49,9 +46,7 @@ class HashingEncoder:
     def encode_documents(self, texts):
         tokens = self.token_vectors(texts)
         pooled = np.zeros((len(texts), 24), dtype=np.float32)
-        np.add.at(
-            pooled, np.repeat(np.arange(len(texts)), tokens.lengths), tokens.vectors
-        )
+        np.add.at(pooled, np.repeat(np.arange(len(texts)), tokens.lengths), tokens.vectors)
         norms = np.linalg.norm(pooled, axis=1, keepdims=True)
         return pooled / np.where(norms > 0, norms, 1)
 

@@ -37,37 +37,18 @@ def study(smoke, fast):
 
 def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
     """48 documents: marginal relevance drops none of them, so the reranker reads the same."""
-    settings = {
-        "full": {},
-        "with_mmr": {},
-        "fused": {},
-        "fused_mmr": {},
-        "tuned": {"mode": "full"},
-    }
+    settings = {"full": {}, "with_mmr": {}, "fused": {}, "fused_mmr": {}, "tuned": {"mode": "full"}}
     systems = {
-        name: HybridRetriever(fast, **{"mode": name} | own)
-        for name, own in settings.items()
+        name: HybridRetriever(fast, **{"mode": name} | own) for name, own in settings.items()
     }
     study = run_ablation(smoke, systems, ["nDCG@10"])
-    pairs = [
-        ("with_mmr", "full"),
-        ("tuned", "full"),
-        ("fused_mmr", "fused"),
-        ("full", "fused"),
-    ]
+    pairs = [("with_mmr", "full"), ("tuned", "full"), ("fused_mmr", "fused"), ("full", "fused")]
     contrasts = Scores.of(study, "nDCG@10").contrasts(pairs)
     rows = contrasts.set_index("system")
-    assert rows.loc[["with_mmr", "tuned"], "verdict"].tolist() == [
-        NOT_MEASURED,
-        NOT_MEASURED,
-    ]
+    assert rows.loc[["with_mmr", "tuned"], "verdict"].tolist() == [NOT_MEASURED, NOT_MEASURED]
     assert rows.loc["with_mmr", "reason"] == "both read the same of these questions"
     assert rows.loc["tuned", "reason"] == "both are one system with these settings"
-    assert (
-        rows.loc[["with_mmr", "tuned"], ["difference", "low", "high", "p"]]
-        .isna()
-        .all(axis=None)
-    )
+    assert rows.loc[["with_mmr", "tuned"], ["difference", "low", "high", "p"]].isna().all(axis=None)
     assert rows.loc[["fused_mmr", "full"], "difference"].notna().all()
     text = sentence(contrasts.iloc[0])
     assert "cannot be compared in nDCG@10 here, because both read the same" in text
@@ -93,9 +74,7 @@ PRINTED = {"consumer_contracts_qa": 5e-4, "pdpabench": 5e-7}
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize("key", PRINTED)
-def test_published_figures_are_reproduced_to_the_digits_printed(
-    key, mirror, monkeypatch, require
-):
+def test_published_figures_are_reproduced_to_the_digits_printed(key, mirror, monkeypatch, require):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
     require(key)
     index = CorpusIndex(load(key).documents)
@@ -104,9 +83,7 @@ def test_published_figures_are_reproduced_to_the_digits_printed(
     assert sum(len(figure["values"]) for figure in figures) >= 5
     for figure in figures:
         systems = {"ours": HybridRetriever(index, **figure["settings"])}
-        study = run_ablation(
-            load(key, figure["split"]), systems, list(figure["values"])
-        )
+        study = run_ablation(load(key, figure["split"]), systems, list(figure["values"]))
         for measure, value in figure["values"].items():
             ours = study.scores[measure]["ours"].mean()
             assert ours == pytest.approx(value, abs=PRINTED[key]), (figure, measure)
@@ -115,12 +92,7 @@ def test_published_figures_are_reproduced_to_the_digits_printed(
 def test_the_cut_of_the_pipeline_is_a_baseline_where_documents_are_long(hashing):
     """The pipeline must not win by a cut that plain BM25 can make too."""
     words = [f"word{number}" for number in range(300)]
-    texts = [
-        " ".join(words),
-        " ".join(words[:250] * 2),
-        "word1 word2",
-        " ".join(words[:200]),
-    ]
+    texts = [" ".join(words), " ".join(words[:250] * 2), "word1 word2", " ".join(words[:200])]
     documents = pd.DataFrame({"doc_id": list("abcd"), "text": texts})
     long_documents = CorpusIndex(documents[:2], hashing)
     short_documents = CorpusIndex(documents[2:], hashing)
@@ -128,22 +100,14 @@ def test_the_cut_of_the_pipeline_is_a_baseline_where_documents_are_long(hashing)
     beside = ablation.compared_systems(long_documents, [question])
     without = ablation.compared_systems(short_documents, [question])
     assert set(beside) - set(without) == {"bm25_cut"}
-    assert (
-        ablation.compared_systems(long_documents, [question], query_words=None)
-        == without
-    )
+    assert ablation.compared_systems(long_documents, [question], query_words=None) == without
     assert ablation.compared_systems(long_documents, [" ".join(words[:80])]) == without
     asked = ["full", "dense"]
     compared = ablation.compared_systems(short_documents, [question], asked)
     assert compared == ["full", "bm25", "dense", "random"]
     for modes in (asked, []):  # also beside systems that somebody names, or brings
-        assert "bm25_cut" in ablation.compared_systems(
-            long_documents, [question], modes
-        )
-    assert ablation.compared_systems(short_documents, [question], []) == [
-        "bm25",
-        "random",
-    ]
+        assert "bm25_cut" in ablation.compared_systems(long_documents, [question], modes)
+    assert ablation.compared_systems(short_documents, [question], []) == ["bm25", "random"]
     cut = HybridRetriever(long_documents, mode="bm25_cut").retrieve_many([question])
     full = HybridRetriever(long_documents).retrieve_many([question])
     assert cut.run(["q"], "bm25") == full.run(["q"], "bm25")
@@ -153,16 +117,11 @@ def test_the_cut_of_the_pipeline_is_a_baseline_where_documents_are_long(hashing)
 
 def test_systems_are_compared_by_what_their_last_stage_orders(smoke, hashing):
     """Of more documents than a last stage orders; passages of short documents are these."""
-    texts = [
-        f"rule {number} of chapter {number % 7} and {number % 11}"
-        for number in range(150)
-    ]
+    texts = [f"rule {number} of chapter {number % 7} and {number % 11}" for number in range(150)]
     documents = pd.DataFrame({"doc_id": [f"d{n}" for n in range(150)], "text": texts})
     index = CorpusIndex(documents, hashing)
     questions = RetrievalDataset("made", "test", documents, smoke.queries, smoke.qrels)
     names = ("fused", "full", "bm25", "dense", "dense_chunked")
-    study = run_ablation(
-        questions, {name: HybridRetriever(index, mode=name) for name in names}
-    )
+    study = run_ablation(questions, {name: HybridRetriever(index, mode=name) for name in names})
     same = study.same_inputs([*itertools.combinations(names, 2)])
     assert set(same) == {("dense", "dense_chunked")}

@@ -47,9 +47,7 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
 ):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "hashing_encoder.py").write_text(ENCODER)
-    documents = [
-        {"_id": f"d{k}", "title": "", "text": text} for k, text in enumerate(TEXTS)
-    ]
+    documents = [{"_id": f"d{k}", "title": "", "text": text} for k, text in enumerate(TEXTS)]
     asked = [f"what about {' '.join(text.split()[1:4])}" for text in TEXTS]
     queries = [{"_id": f"q{k}", "text": text} for k, text in enumerate(asked)]
     judged = {"test": [(f"q{k}", f"d{k}", 1) for k in range(7)]}
@@ -70,9 +68,6 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         assert numbers["wrong"]["nDCG@10"]["value"] == 0
         (first, second, *_) = written(tmp_path, "headlines")
         assert (first["system"], second["system"]) == ("right", "wrong")
-        assert (
-            "Run right: questions matched: 6, questions missing (each counts as 0)"
-            in page
-        )
+        assert "Run right: questions matched: 6, questions missing (each counts as 0)" in page
         assert not NO_WIDTH_0.search(page)
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])

@@ -69,9 +69,7 @@ def indexes(request, tmp_path_factory):
     """Give an index in memory and one on disk, whose vectors are compared in 1 or 7 blocks."""
     documents, queries = made_collection(630)
     one = CorpusIndex(documents, HashingEncoder())
-    stored = on_disk(
-        documents, tmp_path_factory.mktemp("encoded"), HashingEncoder(), 100
-    )
+    stored = on_disk(documents, tmp_path_factory.mktemp("encoded"), HashingEncoder(), 100)
     with pytest.MonkeyPatch.context() as patch:
         size = -(-stored.contents["passages"] // request.param)
         patch.setattr(search, "_SCORES_AT_ONCE", size * len(queries))
@@ -85,9 +83,7 @@ def test_every_stage_is_that_of_an_index_in_memory(indexes):
     for mode in SYSTEMS:
         check_same(one, stored, queries, mode)
         check_same(one, stored, queries, mode, filters=FILTERS)
-        check_same(
-            one, stored, queries, mode, candidates=pools, filters={"year": {"lt": 2020}}
-        )
+        check_same(one, stored, queries, mode, candidates=pools, filters={"year": {"lt": 2020}})
 
 
 def test_twenty_thousand_documents_with_ties_are_ranked_in_exact_order(tmp_path):
@@ -96,9 +92,7 @@ def test_twenty_thousand_documents_with_ties_are_ranked_in_exact_order(tmp_path)
     words = np.array([f"w{n}" for n in range(2000)])
     texts = [" ".join(rng.choice(words, 12)) for _ in range(16_000)]
     texts += [texts[place] for place in rng.integers(0, 400, 4000)]
-    documents = pd.DataFrame(
-        {"doc_id": [f"d{n}" for n in range(20_000)], "text": texts}
-    )
+    documents = pd.DataFrame({"doc_id": [f"d{n}" for n in range(20_000)], "text": texts})
     queries = texts[:6] + [" ".join(rng.choice(words, 3)) for _ in range(4)]
     one = CorpusIndex(documents, HashingEncoder())
     stored = on_disk(documents, tmp_path, HashingEncoder(), None, SlotsHere(7))
@@ -154,12 +148,7 @@ def test_an_interrupted_encoding_goes_on_and_a_reader_keeps_what_it_opened(tmp_p
     others = documents.assign(text=["w1 newword", *documents["text"][1:]])
     with pytest.raises(Interrupted):
         on_disk(others, tmp_path, CountingEncoder(3))
-    check_same(
-        CorpusIndex(documents, encoder),
-        EncodedCorpus(tmp_path, encoder),
-        queries,
-        "full",
-    )
+    check_same(CorpusIndex(documents, encoder), EncodedCorpus(tmp_path, encoder), queries, "full")
     encoder = CountingEncoder()
     after = on_disk(others, tmp_path, encoder)
     assert encoder.calls == after.contents["shards"] - 3

@@ -61,10 +61,7 @@ def slow_fusion(lists, part):
 def test_reciprocal_ranks_equal_a_slow_fusion(lists, k, depth, weights):
     cut = [entry.truncate(depth) for entry in lists]
     expected = slow_fusion(cut, lambda at, row, rank: weights[at] / (k + rank))
-    assert (
-        rows_of(reciprocal_rank_fusion(lists, k, depth, weights[: len(lists)]))
-        == expected
-    )
+    assert rows_of(reciprocal_rank_fusion(lists, k, depth, weights[: len(lists)])) == expected
 
 
 @given(several_lists())
@@ -101,9 +98,7 @@ def test_standardised_sum_is_the_sum_of_z_scores():
 
 pools = st.tuples(st.integers(1, 3), st.integers(1, 7), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
-        arrays(
-            float, shape[:2], elements=st.sampled_from([-np.inf, 0.0, 0.125, 0.5, 1.0])
-        ),
+        arrays(float, shape[:2], elements=st.sampled_from([-np.inf, 0.0, 0.125, 0.5, 1.0])),
         arrays(float, shape, elements=st.integers(-3, 3).map(float)),
     )
 )
@@ -145,6 +140,4 @@ def test_every_pick_is_the_best_of_a_naive_loop(pool, lambda_, k):
         assert (picks[len(entries) :] == -1).all()
         assert (values[row, len(entries) :] == -np.inf).all()
         for step, pick in enumerate(entries):
-            assert is_best_choice(
-                relevance[row], vectors[row], entries[:step], pick, lambda_
-            )
+            assert is_best_choice(relevance[row], vectors[row], entries[:step], pick, lambda_)

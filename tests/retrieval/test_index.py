@@ -12,9 +12,7 @@ from hypothesis import given
 from casebook.errors import InputError
 from casebook.retrieval.index import CorpusIndex, chunk_documents
 
-texts = st.lists(
-    st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4
-)
+texts = st.lists(st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4)
 
 
 settings = st.tuples(st.integers(1, 6), st.integers(0, 5)).filter(lambda s: s[1] < s[0])
@@ -34,9 +32,7 @@ def letter_reader(most, count=letters):
 
 @given(texts, settings, st.none() | st.integers(1, 9))
 def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
-    chunks = chunk_documents(
-        texts, words[0], words[1], letter_reader(limit) if limit else None
-    )
+    chunks = chunk_documents(texts, words[0], words[1], letter_reader(limit) if limit else None)
     assert sorted(set(chunks.owner.tolist())) == list(range(len(texts)))
     assert (np.diff(chunks.owner) >= 0).all()
     covered = [np.zeros(len(text), dtype=bool) for text in texts]
@@ -58,11 +54,7 @@ def test_a_long_document_keeps_its_central_passages(hashing):
     about = "the lessee repudiated the tenancy agreement"
     texts = [
         " ".join(
-            [
-                *(f"aside{n}" for n in range(60)),
-                *[about] * 4,
-                *(f"end{n}" for n in range(60)),
-            ]
+            [*(f"aside{n}" for n in range(60)), *[about] * 4, *(f"end{n}" for n in range(60))]
         ),
         "short text",
     ]

@@ -68,10 +68,7 @@ def test_one_query_gets_what_it_gets_among_many(index, mode):
 def test_a_hit_names_its_passage_and_metadata(index, collection):
     hit = retriever(index).retrieve(QUERIES[0])[0]
     row = collection.set_index("doc_id").loc[hit.doc_id]
-    assert (
-        hit.text == row["text"][hit.start : hit.end]
-        and hit.metadata["year"] == row["year"]
-    )
+    assert hit.text == row["text"][hit.start : hit.end] and hit.metadata["year"] == row["year"]
     assert hit.rank == hit.scores["final"] == 1
 
 
@@ -90,8 +87,7 @@ def test_the_control_lists_are_what_their_names_say(index):
     assert (np.sort(random.ids, axis=1) == np.arange(40)).all()
     # Each document is as often in each place: 10 of 400, three standard errors.
     assert (
-        HybridRetriever(index, mode="random", seed=1).retrieve_many(queries).final.ids
-        != random.ids
+        HybridRetriever(index, mode="random", seed=1).retrieve_many(queries).final.ids != random.ids
     ).any()
     counts = np.stack([np.bincount(place, minlength=40) for place in random.ids.T])
     assert abs(counts[0] - 10).max() < 15 and 5 < counts.var() < 15
@@ -118,8 +114,7 @@ def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(in
             for name in ("fused", "rerank")
         ]
         near = [
-            np.max(passages.vectors[passages.owner == document] @ vectors[row])
-            for document in ids
+            np.max(passages.vectors[passages.owner == document] @ vectors[row]) for document in ids
         ]
         heard = np.clip((np.mean(z(np.array(near)) * z(own[1])) - 0.2) / 0.7, 0, 1)
         expected = z(own[0]) / 3 + 2 / 3 * trust[row] * heard * z(own[1])
@@ -144,25 +139,16 @@ def test_bad_requests_are_one_clear_line(index, call, message):
 
 def test_marginal_relevance_by_similarity_picks_as_its_formula(index, hashing):
     """The document: lambda times the similarity, less the largest one with what was picked."""
-    config = {
-        "mmr": True,
-        "mmr_pool": 12,
-        "mmr_lambda": 0.4,
-        "mmr_relevance": "similarity",
-    }
+    config = {"mmr": True, "mmr_pool": 12, "mmr_lambda": 0.4, "mmr_relevance": "similarity"}
     system = retriever(index, "full", chunking=False, reranker=None, **config)
     stages = system.retrieve_many(QUERIES[:2]).stages
     vectors = hashing.encode_documents(index.texts).astype(float)
     for row, query in enumerate(hashing.encode_queries(QUERIES[:2]).astype(float)):
-        pool = [
-            document for document in stages["fused"].ids[row].tolist() if document >= 0
-        ]
+        pool = [document for document in stages["fused"].ids[row].tolist() if document >= 0]
         picked = []
         while len(picked) < 12:
             left = [document for document in pool if document not in picked]
-            redundancy = [
-                max((vectors[d] @ vectors[p] for p in picked), default=0) for d in left
-            ]
+            redundancy = [max((vectors[d] @ vectors[p] for p in picked), default=0) for d in left]
             gain = 0.4 * (vectors[left] @ query) - 0.6 * np.array(redundancy)
             picked.append(left[int(np.argmax(gain))])
         assert stages["mmr"].ids[row].tolist() == picked

@@ -11,9 +11,7 @@ from casebook.errors import InputError
 from casebook.retrieval.ranked import collapse, from_scores, metadata_mask
 
 tied_scores = st.tuples(st.integers(1, 5), st.integers(1, 12)).flatmap(
-    lambda shape: arrays(
-        float, shape, elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0])
-    )
+    lambda shape: arrays(float, shape, elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0]))
 )
 
 
@@ -30,9 +28,7 @@ def test_from_scores_is_a_stable_sort_cut_at_k(scores, k):
 @given(tied_scores, st.data())
 def test_ranks_and_scores_of_agree_with_a_search_by_hand(scores, data):
     lists = from_scores(scores, scores.shape[1])
-    wanted = data.draw(
-        arrays(int, (len(scores), 4), elements=st.integers(-1, scores.shape[1] + 3))
-    )
+    wanted = data.draw(arrays(int, (len(scores), 4), elements=st.integers(-1, scores.shape[1] + 3)))
     ranks, values = lists.ranks_of(wanted), lists.scores_of(wanted)
     for row, column in np.ndindex(wanted.shape):
         entries = lists.ids[row, : lists.lengths[row]].tolist()

@@ -53,9 +53,7 @@ def write(tmp_path):
 
 
 def test_every_form_gives_the_same_run_under_the_name_of_its_file(write):
-    paths = [
-        write(name + ending, FORMS[name]) for name in FORMS for ending in ("", ".gz")
-    ]
+    paths = [write(name + ending, FORMS[name]) for name in FORMS for ending in ("", ".gz")]
     assert [path.name for path in paths if read_runs(path) != {"mine": RUN}] == []
 
 
@@ -73,28 +71,12 @@ NO_RUNS = [
     ("a.json", '{"q1": {"d1": NaN}}', "a.json:1: score '' is not a finite number"),
     ("a.json", '{"q1": {"d1": true}}', "a.json:1: score 'true' is not a finite number"),
     ("a.json", '{"q1": {"d1": 1, "d1": 2}}', "a.json: .*key 'd1' stands twice"),
-    (
-        "a.csv",
-        "qid,docno,score\nq1,d1,1\nq1,d1,2\n",
-        "a.csv:3: query 'q1', document 'd1' stands",
-    ),
+    ("a.csv", "qid,docno,score\nq1,d1,1\nq1,d1,2\n", "a.csv:3: query 'q1', document 'd1' stands"),
     ("a.csv", "qid,docno,score\nq1,d1,\n", "a.csv:2: score '' is not a finite number"),
-    (
-        "a.csv",
-        "qid,docno,score\nq1,,1\n",
-        "a.csv:2: document .column 'docno'. is empty",
-    ),
-    (
-        "a.csv",
-        "qid,place,score\nq1,d1,1\n",
-        "a.csv: has no document .*; it has qid, place",
-    ),
+    ("a.csv", "qid,docno,score\nq1,,1\n", "a.csv:2: document .column 'docno'. is empty"),
+    ("a.csv", "qid,place,score\nq1,d1,1\n", "a.csv: has no document .*; it has qid, place"),
     ("a.csv", "q1,d1,1\nq1,d2,2\n", "a.csv: .*type --columns query=COLUMN"),
-    (
-        "a.csv",
-        "qid,query,docno,score\n1,a,d1,1\n",
-        "a.csv: query, qid may each be the query",
-    ),
+    ("a.csv", "qid,query,docno,score\n1,a,d1,1\n", "a.csv: query, qid may each be the query"),
     ("ä b.run", TREC, "ä b.run: the name of a run"),
 ]
 
@@ -108,32 +90,22 @@ def test_scores_are_those_of_trec_eval_with_ties_and_a_missing_question(smoke):
     documents = smoke.documents["doc_id"].tolist()
     questions = smoke.queries["query_id"].tolist()
     run = {
-        query: {
-            document: float((7 * n + 3 * k) % 5) for k, document in enumerate(documents)
-        }
+        query: {document: float((7 * n + 3 * k) % 5) for k, document in enumerate(documents)}
         for n, query in enumerate(questions[1:])
     }
     study = run_ablation(smoke, {"mine": run}, ["nDCG@10", "AP", "RR"])
     names = {"nDCG@10": "ndcg_cut_10", "AP": "map", "RR": "recip_rank"}
-    expected = pytrec_eval.RelevanceEvaluator(
-        smoke.qrels, set(names.values())
-    ).evaluate(run)
+    expected = pytrec_eval.RelevanceEvaluator(smoke.qrels, set(names.values())).evaluate(run)
     for measure, name in names.items():
         scores = study.scores[measure]["mine"].to_dict()
         assert scores.pop(questions[0]) == 0
-        assert scores == pytest.approx(
-            {query: row[name] for query, row in expected.items()}
-        )
+        assert scores == pytest.approx({query: row[name] for query, row in expected.items()})
 
 
 def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
     first, second, *_ = smoke.queries["query_id"]
     many = {f"other-{n}": float(n) for n in range(EVALUATION_DEPTH + 5)}
-    run = {
-        first: {"home-1": 1.0, "home-2": 1.0},
-        second: many,
-        "elsewhere": {"home-1": 1.0},
-    }
+    run = {first: {"home-1": 1.0, "home-2": 1.0}, second: many, "elsewhere": {"home-1": 1.0}}
     row = coverage_of_run(smoke, run)
     assert row == {
         "questions matched": 2,
@@ -144,18 +116,10 @@ def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
         "entries that name unknown documents": EVALUATION_DEPTH + 5,
         "entries that are not ranked": 5,
     }
-    assert coverage_text(row).startswith(
-        "questions matched: 2, questions missing (each counts"
-    )
+    assert coverage_text(row).startswith("questions matched: 2, questions missing (each counts")
     ranked = retrieve(smoke, run).run(smoke.queries["query_id"])
-    assert list(ranked[first]) == [
-        "home-2",
-        "home-1",
-    ]  # of equal scores the last id first
-    assert (
-        len(ranked[second]) == EVALUATION_DEPTH
-        and not ranked[smoke.queries["query_id"][5]]
-    )
+    assert list(ranked[first]) == ["home-2", "home-1"]  # of equal scores the last id first
+    assert len(ranked[second]) == EVALUATION_DEPTH and not ranked[smoke.queries["query_id"][5]]
 
 
 ELSEWHERE = [

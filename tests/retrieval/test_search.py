@@ -42,9 +42,7 @@ def made_texts(n=60, seed=0):
     words = [*COMMON, *(f"word{number}" for number in range(80))]
     shares = np.array([8.0] * len(COMMON) + [1.0] * 80)
     sizes = rng.integers(5, 60, n)
-    return [
-        " ".join(rng.choice(words, size, p=shares / shares.sum())) for size in sizes
-    ]
+    return [" ".join(rng.choice(words, size, p=shares / shares.sum())) for size in sizes]
 
 
 @pytest.mark.parametrize("limit", [1, 4, 12])
@@ -61,9 +59,7 @@ def test_a_long_query_is_cut_to_the_words_of_largest_idf_and_frequency(limit):
     for query in queries:
         words = query.split()
         of_collection = [word for word in dict.fromkeys(words) if word in df]
-        best = sorted(of_collection, key=lambda word: -round(value(word, words), 9))[
-            :limit
-        ]
+        best = sorted(of_collection, key=lambda word: -round(value(word, words), 9))[:limit]
         cut.append(" ".join(word for word in words if word in best))
     index = BM25Index(texts)
     found = index.search(queries, 60, words=limit)
@@ -99,8 +95,7 @@ small = st.integers(-2, 2).map(float)
 
 collections = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
-        arrays(np.float32, shape, elements=small),
-        arrays(np.float32, (3, shape[1]), elements=small),
+        arrays(np.float32, shape, elements=small), arrays(np.float32, (3, shape[1]), elements=small)
     )
 )
 

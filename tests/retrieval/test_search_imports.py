@@ -19,7 +19,5 @@ def test_bm25s_does_not_import_jax_and_others_still_can(tmp_path):
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     environment = os.environ | {"PYTHONPATH": path}
     words = [sys.executable, "-c", code]
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=True, env=environment
-    )
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split("\n")[:3] == ["False", "jax is imported", "False"]

@@ -36,11 +36,7 @@ from casebook.retrieval.settings import (
             {"pool": 9},
             {"mmr_pool": 9},
         ),
-        *(
-            {"agreement": (0.5, 0.5)},
-            {"agreement": (0, 1.1)},
-            {"max_words": 20, "overlap": 20},
-        ),
+        *({"agreement": (0.5, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
         *({"bm25_preset": "best"}, {"lamda": 0.5}),
@@ -53,9 +49,7 @@ from casebook.retrieval.settings import (
     ],
 )
 def test_bad_settings_are_one_clear_line_that_names_them(settings):
-    with pytest.raises(
-        InputError, match=f"{next(iter(settings))}|preset|setting|list"
-    ) as error:
+    with pytest.raises(InputError, match=f"{next(iter(settings))}|preset|setting|list") as error:
         config_for("full", **settings)
     assert "\n" not in str(error.value)
 
@@ -83,9 +77,7 @@ def test_the_documented_combination_has_its_own_name():
 def test_baselines_without_a_reranker_are_all_systems_that_have_none():
     without = {mode for mode in MODES if config_for(mode).reranker is None}
     assert set(UNRERANKED) == without - {"random", "constant"}
-    assert set(SIMPLE) == {
-        mode for mode in UNRERANKED if len(config_for(mode).lists) == 1
-    }
+    assert set(SIMPLE) == {mode for mode in UNRERANKED if len(config_for(mode).lists) == 1}
 
 
 def test_trust_falls_with_length_and_needs_bm25():
@@ -96,10 +88,7 @@ def test_trust_falls_with_length_and_needs_bm25():
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["cross-encoder/ms-marco-MiniLM-L6-v2", "./folder", "BAAI/bge-reranker-base"],
+    "name", ["cross-encoder/ms-marco-MiniLM-L6-v2", "./folder", "BAAI/bge-reranker-base"]
 )
 def test_a_model_as_reranker_needs_no_prefix(name):
-    assert PipelineConfig(reranker=name) == PipelineConfig(
-        reranker=f"cross-encoder:{name}"
-    )
+    assert PipelineConfig(reranker=name) == PipelineConfig(reranker=f"cross-encoder:{name}")

@@ -21,11 +21,7 @@ WHY = "test"
 def write(layout, name, score):
     moment = now()
     record = RunRecord.model_construct(
-        run_id=name,
-        workflow="w",
-        started=moment,
-        completed=moment,
-        metrics={"ndcg@3": score},
+        run_id=name, workflow="w", started=moment, completed=moment, metrics={"ndcg@3": score}
     )
     record_run(layout, record)
 
@@ -65,9 +61,7 @@ def work(root, number, seconds):
 def test_nothing_is_lost_and_no_half_file_is_seen(registry, seconds):
     registry.layout.root.mkdir(parents=True)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["casebook.runs.promotions", "casebook.runs.registry"]
-    )
+    context.set_forkserver_preload(["casebook.runs.promotions", "casebook.runs.registry"])
     tasks = [(registry.layout.root, number, seconds) for number in range(PROCESSES)]
     with context.Pool(PROCESSES) as pool:
         counts = pool.starmap(work, tasks, chunksize=1)

@@ -31,24 +31,16 @@ def decided(registry, metric="ndcg@3", **options):
 
 
 @pytest.mark.parametrize(
-    ("eps", "action", "verdict"),
-    [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")],
+    ("eps", "action", "verdict"), [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")]
 )
 def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     registry.add("old", 0.6000)
     decided(registry)
     registry.add("new", 0.6005, minutes=1)
     decision = decided(registry, eps=eps)
-    assert (decision["action"], decision["evidence"]["verdict"]) == (
-        "KeepActive",
-        "undecided",
-    )
+    assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "undecided")
     decision = decided(registry, eps=eps, original=True)
-    assert (
-        decision["action"],
-        decision["evidence"]["verdict"],
-        decision["evidence"]["basis"],
-    ) == (
+    assert (decision["action"], decision["evidence"]["verdict"], decision["evidence"]["basis"]) == (
         action,
         verdict,
         "eps",
@@ -56,9 +48,7 @@ def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     assert decision["delta"] == pytest.approx(0.0005)
 
 
-def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_keys(
-    registry,
-):
+def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_keys(registry):
     registry.add("old", ranks=WEAK)
     decided(registry)
     registry.add("noise", ranks=HALF, minutes=1)
@@ -66,10 +56,7 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     listing = registry.read()
     for name, verdict in (("noise", "undecided"), ("worse", "fail")):
         decision = decide(listing, "ndcg@3", run=find_run(listing, name))
-        assert (decision["action"], decision["evidence"]["verdict"]) == (
-            "KeepActive",
-            verdict,
-        )
+        assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", verdict)
     registry.add("new", ranks=STRONG, minutes=3)
     listing = registry.read()
     decision = decide(listing, "NDCG@3")
@@ -82,14 +69,10 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     assert 0 < evidence["low"] < evidence["improvement"] < evidence["high"]
     assert "best of 4 runs" in " ".join(evidence["notes"])
     documented = {"metricKey", "epsilon", "createdUtc", "runsRoot", "totalRunsFound"}
-    assert documented | {"candidate", "active", "action", "delta", "reason"} <= set(
-        decision
-    )
+    assert documented | {"candidate", "active", "action", "delta", "reason"} <= set(decision)
     assert decision["action"] == "Promote" and decision["active"]["runId"] == "old"
     apply_decision(listing, decision)
-    assert (
-        active_promotion(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
-    )
+    assert active_promotion(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
 
 
 def test_two_decisions_at_once_do_not_both_count(registry):
@@ -111,10 +94,7 @@ def test_rows_that_are_all_the_same_are_neither_better_nor_worse(registry):
     new = find_run(listing, "new")
     promote(listing, old, "map@1", "first")
     decision = decide(listing, "map@1", run=new)
-    assert (decision["action"], decision["evidence"]["verdict"]) == (
-        "KeepActive",
-        "same",
-    )
+    assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "same")
     assert apply_decision(listing, decision) is None
     settle(decision["evidence"]["verdict"], "equal")
     assert "no row differs" in decision["evidence"]["notes"]
@@ -163,18 +143,14 @@ def test_few_groups_decide_nothing(tmp_path, casebook, gain):
     write_run(tmp_path / "old", before, groups)
     root = ("--runs-root", tmp_path)
     assert (
-        casebook(
-            "runs", *root, "promote", "-m", METRIC, "--run", "old", "--reason", "first"
-        )[0]
+        casebook("runs", *root, "promote", "-m", METRIC, "--run", "old", "--reason", "first")[0]
         == 0
     )
     code, out, _ = casebook("runs", *root, "decide", "-m", METRIC, "--json")
     evidence = json.loads(out)["evidence"]
     assert code == 4 and evidence["verdict"] == "undecided"
     assert (evidence["groups"], evidence["n"]) == (5, 100)
-    assert (
-        "fewer than six groups: nothing is decided about new ones" in evidence["notes"]
-    )
+    assert "fewer than six groups: nothing is decided about new ones" in evidence["notes"]
     assert (evidence["low"] is not None) == bool(np.ndim(gain))
     assert casebook("gate", *root, "run", "new", "-m", METRIC)[0] == 4
 
@@ -186,18 +162,11 @@ def test_flips_are_the_queries_that_changed(registry):
     flips = comparison["flips"].set_index("query_id")["change"].to_dict()
     assert flips == {"q3": "lost", "q2": "gained", "q1": "gained", "q0": "unchanged"}
     assert list(flips) == ["q3", "q2", "q1", "q0"]
-    assert (
-        comparison["gained"],
-        comparison["unchanged"],
-        comparison["lost"],
-        comparison["n"],
-    ) == (
+    assert (comparison["gained"], comparison["unchanged"], comparison["lost"], comparison["n"]) == (
         2,
         1,
         1,
         4,
     )
     assert comparison["difference"] == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
-    assert compare_runs(a, b, "map@1")["difference"] == pytest.approx(
-        -comparison["difference"]
-    )
+    assert compare_runs(a, b, "map@1")["difference"] == pytest.approx(-comparison["difference"])

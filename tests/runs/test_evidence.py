@@ -65,9 +65,7 @@ def test_a_record_that_was_altered_is_no_run(registry, two):
         assert listing.runs["run"].tolist() == ["old"]
         with pytest.raises(InputError, match="no run"):
             find_run(listing, "new")
-    path.write_text(
-        json.dumps({name: value for name, value in record.items() if name != SEAL})
-    )
+    path.write_text(json.dumps({name: value for name, value in record.items() if name != SEAL}))
     assert registry.read().runs["run"].tolist() == ["old"]
 
 
@@ -109,13 +107,9 @@ def test_a_report_with_a_file_altered_or_gone_is_refused(report, kind):
     path = sorted(path for path in (report / kind).rglob("*") if path.is_file())[0]
     content = path.read_bytes()
     place = (
-        re.search(rb"\d(?=\D*$)", content).start()
-        if path.suffix != ".gz"
-        else len(content) // 2
+        re.search(rb"\d(?=\D*$)", content).start() if path.suffix != ".gz" else len(content) // 2
     )
-    path.write_bytes(
-        content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
-    )
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
     with pytest.raises(InputError, match=re.escape(str(path))):
         require_report("mine")
     path.unlink()
@@ -131,9 +125,7 @@ def test_the_merged_numbers_are_those_of_the_chapters(report):
         content = json.loads((report / name).read_text())
         del content[next(iter(content))]
         (report / name).write_text(json.dumps(content))
-        with pytest.raises(
-            InputError, match=f"{name}: is not what the chapters report"
-        ):
+        with pytest.raises(InputError, match=f"{name}: is not what the chapters report"):
             require_report("mine")
         merge_numbers("mine")
         require_report("mine")

@@ -30,16 +30,10 @@ def test_the_hash_of_data_follows_card_folder_and_alias(tmp_path):
         data_hash("smokes")
 
 
-@pytest.mark.parametrize(
-    "table", ["text.yml", "retrieval/systems.yml", "factcheck/judge.yml"]
-)
-def test_a_changed_table_of_the_library_is_another_library(
-    tmp_path, monkeypatch, table
-):
+@pytest.mark.parametrize("table", ["text.yml", "retrieval/systems.yml", "factcheck/judge.yml"])
+def test_a_changed_table_of_the_library_is_another_library(tmp_path, monkeypatch, table):
     shutil.copytree(Path(record.__file__).parents[1], tmp_path / "casebook")
-    monkeypatch.setattr(
-        record, "__file__", str(tmp_path / "casebook" / "runs" / "record.py")
-    )
+    monkeypatch.setattr(record, "__file__", str(tmp_path / "casebook" / "runs" / "record.py"))
     before = record.library_digest()
     path = tmp_path / "casebook" / table
     write_text(path, path.read_text() + "\n# changed\n")

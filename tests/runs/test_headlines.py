@@ -23,13 +23,8 @@ def headline_of(differences, clusters=None, **options):
 
 
 def test_a_switch_that_changed_no_input_is_no_answer():
-    headline, _ = headline_of(
-        np.zeros(40), not_measured={("a", "b"): "no claim has two parts"}
-    )
-    assert (
-        headline.sentence
-        == "Cannot be measured here: no claim has two parts (40 questions)."
-    )
+    headline, _ = headline_of(np.zeros(40), not_measured={("a", "b"): "no claim has two parts"})
+    assert headline.sentence == "Cannot be measured here: no claim has two parts (40 questions)."
 
 
 def test_an_interval_by_question_says_of_which_questions_it_speaks():
@@ -61,17 +56,11 @@ def test_a_value_is_taken_relative_to_the_one_that_means_nothing_and_printed_as_
     wins = pd.DataFrame({"a": [1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1]})
     row = estimates(wins).iloc[0]
     headline = Headline.of(
-        row,
-        "Preferred?",
-        null=0.5,
-        dataset="votes",
-        measure="win rate",
-        against=None,
-        unit="votes",
+        row, "Preferred?", null=0.5, dataset="votes", measure="win rate", against=None, unit="votes"
     )
-    assert headline.value == pytest.approx(
-        10 / 12 - 0.5
-    ) and headline.low == pytest.approx(row["low"] - 0.5)
+    assert headline.value == pytest.approx(10 / 12 - 0.5) and headline.low == pytest.approx(
+        row["low"] - 0.5
+    )
     assert headline.effect.startswith("0.833 [") and "against" not in headline.sentence
 
 
@@ -79,11 +68,7 @@ def test_a_value_is_taken_relative_to_the_one_that_means_nothing_and_printed_as_
 
 
 def answered(question="Better?", value=0.05, **names):
-    fields = (
-        NAMES
-        | {"value": value, "low": value - 0.03, "high": value + 0.03, "n": 40}
-        | names
-    )
+    fields = NAMES | {"value": value, "low": value - 0.03, "high": value + 0.03, "n": 40} | names
     return Headline(question, **fields)
 
 

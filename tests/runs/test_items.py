@@ -26,35 +26,19 @@ RESULTS = pd.DataFrame(
         "wrong": [True, True, False, True],
     }
 )
-DOCUMENTS = {
-    "d1": "Escape of water.",
-    "d2": "Theft.  \n" + "x" * 200,
-    "unused": "Nothing.",
-}
+DOCUMENTS = {"d1": "Escape of water.", "d2": "Theft.  \n" + "x" * 200, "unused": "Nothing."}
 
 
 def kept(**choice):
-    return item_page(
-        ITEMS, RESULTS, documents=DOCUMENTS, **{"shown": ALL_TEXTS} | choice
-    )
+    return item_page(ITEMS, RESULTS, documents=DOCUMENTS, **{"shown": ALL_TEXTS} | choice)
 
 
 def test_two_frames_become_items_cells_documents_and_tags():
     page = kept(against="bm25", ready=[("wrong", "full", None)])
-    assert (
-        page["systems"] == ["full", "bm25"]
-        and page["against"] == 1
-        and page["asked"] == 3
-    )
-    assert page["columns"] == ["score", "answer", "found"] and page["measures"] == [
-        "score"
-    ]
+    assert page["systems"] == ["full", "bm25"] and page["against"] == 1 and page["asked"] == 3
+    assert page["columns"] == ["score", "answer", "found"] and page["measures"] == ["score"]
     first, second, third = page["items"]
-    assert (first["id"], first["text"], first["marked"]) == (
-        "1",
-        "Is water covered?",
-        [0],
-    )
+    assert (first["id"], first["text"], first["marked"]) == ("1", "Is water covered?", [0])
     evidence = [[0, "rank 7"], "of no document"]
     assert first["fields"] == [["label", "yes"], ["evidence", evidence]]
     assert first["cells"] == [[0.25, "It is.", [0, 1]], [0.75, None, [1]]]
@@ -75,10 +59,7 @@ def test_what_the_licence_does_not_allow_is_left_out():
     for card in (card_of("smoke"), card_of("consumer_contracts_qa"), None):
         page = kept(card=card, shown=None, **quoted)
         text = items_json(page)
-        left[card and card.key] = (
-            page["withheld"],
-            [word for word in secret if word in text],
-        )
+        left[card and card.key] = (page["withheld"], [word for word in secret if word in text])
     assert left == {
         "smoke": ([], secret),
         "consumer_contracts_qa": (["documents"], ["water", "theft", "yes"]),
@@ -93,9 +74,6 @@ def test_a_budget_keeps_the_first_items_and_what_belongs_to_them():
     assert [item["id"] for item in short["items"]] == ["1", "2"] and short["asked"] == 3
     least = kept(most_bytes=1)
     assert [item["id"] for item in least["items"]] == ["1"]
-    assert least["tags"] == {"part: test": [0]} and least["system_tags"] == [
-        {"wrong": [0]},
-        {},
-    ]
+    assert least["tags"] == {"part: test": [0]} and least["system_tags"] == [{"wrong": [0]}, {}]
     empty = item_page(ITEMS.head(0))
     assert empty["items"] == empty["systems"] == [] and empty["asked"] == 0

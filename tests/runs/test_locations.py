@@ -31,21 +31,13 @@ def test_paths_are_portable_and_other_texts_stay(project, tmp_path):
         f"{tmp_path}/elsewhere/akte.jsonl": "akte.jsonl",
         f"contracts-2={tmp_path}/elsewhere/contracts": "contracts-2=./contracts",
     }
-    for text in (
-        "BAAI/bge-small-en-v1.5",
-        "https://host/data",
-        "my.module:search",
-        "",
-        "\0",
-    ):
+    for text in ("BAAI/bge-small-en-v1.5", "https://host/data", "my.module:search", "", "\0"):
         portable[text] = text
     values = {"a": [*portable], "n": 3, "none": None}
     assert recorded(values) == {"a": [*portable.values()], "n": 3, "none": None}
 
 
-def test_texts_lose_folders_of_the_author_and_nothing_that_looks_like_one(
-    project, tmp_path
-):
+def test_texts_lose_folders_of_the_author_and_nothing_that_looks_like_one(project, tmp_path):
     home = tmp_path / "home" / "kathrin"
     log = tmp_path / "akte.jsonl"
     log.touch()

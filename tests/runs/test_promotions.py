@@ -47,9 +47,7 @@ def test_the_log_holds_who_what_and_why(three, monkeypatch):
     assert active_promotion(root, "NDCG@3")["runId"] == "mid"
     assert active_promotion(root, "map@1") is None
     pointer = json.loads((root / "_active" / "active_ndcg@3.json").read_text())
-    assert [
-        pointer[name] for name in ("metricKey", "workflowName", "runId", "score")
-    ] == [
+    assert [pointer[name] for name in ("metricKey", "workflowName", "runId", "score")] == [
         "ndcg@3",
         "PosNeg",
         "mid",

@@ -63,10 +63,7 @@ def test_one_spelling_and_no_value_that_is_not_a_number():
 
 
 def test_direction():
-    better = {
-        name: higher_is_better(name)
-        for name in ("nDCG@10", "recall@100", "precision@1")
-    }
+    better = {name: higher_is_better(name) for name in ("nDCG@10", "recall@100", "precision@1")}
     better["rbp"] = higher_is_better("smoke.full.RBP(p=0.9)")
     worse = ("NdcgEvaluator.duration_ms", "x.y.ECE", "mean_displacement", "Brier")
     assert all(better.values()) and not any(higher_is_better(name) for name in worse)
@@ -96,9 +93,7 @@ def test_documented_fields_and_names(tmp_path, rows_of):
     records = json.loads(path.read_text())
     assert set(records[0]) == set(PER_QUERY_FIELDS) - set(PER_QUERY_FIELDS[7:])
     # Ranks 1 to 4, as documented: 1, 0.631, 0.5 and nothing.
-    assert [r["Ndcg3"] for r in records] == pytest.approx(
-        [1, 0.63093, 0.5, 0], abs=1e-5
-    )
+    assert [r["Ndcg3"] for r in records] == pytest.approx([1, 0.63093, 0.5, 0], abs=1e-5)
     back = read_per_query(path)
     assert list(back.columns) == [*PER_QUERY_FIELDS, "Group"]
     assert back["Rank"].tolist() == [1, 2, 3, 4]
@@ -134,10 +129,7 @@ def test_the_shipped_schema_describes_what_is_written(tmp_path):
     assert set(model["required"]) <= set(schema["required"]) <= set(written)
     for name, described in model["properties"].items():
         del described["title"]
-        if name in (
-            "StartedAtUtc",
-            "CompletedAtUtc",
-        ):  # pydantic says text of what we write
+        if name in ("StartedAtUtc", "CompletedAtUtc"):  # pydantic says text of what we write
             assert "date-time" in json.dumps(schema["properties"][name])
         else:
             assert schema["properties"][name] == described, name

@@ -70,10 +70,7 @@ def test_both_spellings_a_byte_order_mark_and_nan(registry):
     registry.add("ours", 0.4)
     theirs = find_run(registry.read(), "n1")
     listing = registry.read()
-    assert (listing.score(theirs, "MAP@1"), listing.score(theirs, "ndcg@3")) == (
-        0.5,
-        None,
-    )
+    assert (listing.score(theirs, "MAP@1"), listing.score(theirs, "ndcg@3")) == (0.5, None)
     assert theirs["completed"] == "2026-01-02T01:04:06Z"
     assert ranked(listing, "nDCG@3")["run"].tolist() == ["ours"]
 
@@ -129,9 +126,7 @@ def test_a_run_is_never_overwritten(registry):
     before = record.read_bytes()
     with pytest.raises(InputError, match="never overwritten"):
         registry.add("r", 0.6)
-    assert record.read_bytes() == before and not list(
-        registry.layout.root.rglob("*.partial")
-    )
+    assert record.read_bytes() == before and not list(registry.layout.root.rglob("*.partial"))
 
 
 # --- tenants and names
@@ -154,9 +149,7 @@ def test_where_things_lie(results, monkeypatch):
         locate()
 
 
-def test_a_tenant_never_reads_another_ones_runs(
-    registry_of, registry, results, tmp_path
-):
+def test_a_tenant_never_reads_another_ones_runs(registry_of, registry, results, tmp_path):
     a = registry_of(tenant="a")
     b = registry_of(tenant="b")
     secret = a.add("secret", 0.9)
@@ -188,21 +181,14 @@ def test_a_tenant_never_reads_another_ones_runs(
 
 def test_rows_of_a_run_are_those_of_its_metric(registry, rows_of):
     folder = registry.add("r", ranks=[1, 2, 4])
-    assert query_scores(folder, "NDCG@3")["score"].tolist() == pytest.approx(
-        [1, 0.63093, 0]
-    )
-    assert query_scores(folder, "map@1")["score"].mean() == pytest.approx(
-        (1 + 0.5 + 0.25) / 3
-    )
+    assert query_scores(folder, "NDCG@3")["score"].tolist() == pytest.approx([1, 0.63093, 0])
+    assert query_scores(folder, "map@1")["score"].mean() == pytest.approx((1 + 0.5 + 0.25) / 3)
     with pytest.raises(NoRows, match="holds no value of"):
         query_scores(folder, "ndcg@10")
     other = registry.add("s", 0.5)
     with pytest.raises(NoRows, match="no rows"):
         query_scores(other, "ndcg@3")
-    for name, message in (
-        ("eval.perQuery.json", "mean is 1"),
-        ("eval.perQuery.b.json", "several"),
-    ):
+    for name, message in (("eval.perQuery.json", "mean is 1"), ("eval.perQuery.b.json", "several")):
         write_per_query(other / name, rows_of([1, 1, 1]))
         with pytest.raises(NoRows, match=message):
             query_scores(other, "ndcg@3")
@@ -226,9 +212,7 @@ def test_rows_of_a_report_by_system_and_column(results, record_of):
 def test_a_chapters_own_number_is_the_one_that_is_shown(smoke_run):
     cell = "query_length-smoke"
     path = smoke_run / "numbers" / f"{cell}.json"
-    number = json.loads(path.read_text())["query_length"]["smoke_long"]["full"][
-        "nDCG@10"
-    ]
+    number = json.loads(path.read_text())["query_length"]["smoke_long"]["full"]["nDCG@10"]
     found = reported_number(smoke_run / "runs" / cell, "smoke_long.full.nDCG@10")
     assert number["n"] == found["n"] == 17
     assert number["ci"] == [found["low"], found["high"]]

@@ -24,9 +24,7 @@ EACH = (
 
 @pytest.fixture
 def add(registry):
-    return lambda run_id, ranks, **labels: registry.add(
-        run_id, ranks=ranks, labels=labels
-    )
+    return lambda run_id, ranks, **labels: registry.add(run_id, ranks=ranks, labels=labels)
 
 
 def test_from_the_first_run_to_a_rollback(casebook, add):
@@ -74,18 +72,12 @@ def test_verdicts_are_exit_codes(casebook, add):
 
 def test_a_star_ranks_every_system_of_every_run(casebook, registry):
     registry.add(
-        "one",
-        metrics={
-            "smoke.full.ndcg@10": 0.7,
-            "smoke.bm25.ndcg@10": 0.5,
-            "smoke.full.rr": 0.9,
-        },
+        "one", metrics={"smoke.full.ndcg@10": 0.7, "smoke.bm25.ndcg@10": 0.5, "smoke.full.rr": 0.9}
     )
     registry.add("two", metrics={"smoke.full.ndcg@10": 0.6, "other.full.ndcg@10": 1.0})
     code, out, _ = casebook("runs", "compare", "-m", "smoke.*.ndcg@10", "--json")
     rows = [
-        (row["rank"], row["run"], row["metric"], row["score"])
-        for row in json.loads(out)["top"]
+        (row["rank"], row["run"], row["metric"], row["score"]) for row in json.loads(out)["top"]
     ]
     assert code == 0 and rows == [
         (1, "one", "smoke.full.ndcg@10", 0.7),
@@ -98,10 +90,7 @@ def test_every_score_has_its_n_and_interval(casebook, add):
     add("one", WEAK)
     (row,) = json.loads(casebook("runs", "compare", "--json")[1])["top"]
     again = scipy.stats.bootstrap(
-        (np.where(WEAK <= 3, 1 / np.log2(WEAK + 1), 0.0),),
-        np.mean,
-        method="percentile",
-        rng=1,
+        (np.where(WEAK <= 3, 1 / np.log2(WEAK + 1), 0.0),), np.mean, method="percentile", rng=1
     ).confidence_interval
     assert row["n"] == 100 and row["control"] is None and row["reason"] is None
     assert [row["low"], row["high"]] == pytest.approx([again.low, again.high], abs=0.01)
@@ -115,10 +104,7 @@ def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, add, tmp_path):
         '{"stopOnFailure": false, "after": {"compareMetric": "map@1"}, "variants": ['
         '{"name": "a", "args": ["--version"],}, {"name": "b", "args": ["nonsense"]},]}'
     )
-    assert (
-        casebook("runs", "matrix", "--spec", spec, "--dry")[1]
-        == "a: --version\nb: nonsense\n"
-    )
+    assert casebook("runs", "matrix", "--spec", spec, "--dry")[1] == "a: --version\nb: nonsense\n"
     code, out, err = casebook("runs-matrix", "--spec", spec)
     assert code == 3 and err.splitlines()[-1].endswith("1 of 2 variants: b")
     assert "original:map@1, 1 runs" in out

@@ -36,11 +36,7 @@ def write(folder, *changes):
 
 def test_shipped_cases_are_complete_and_their_own_words_are_there():
     sheets, annotations, account = read_cases()
-    assert (len(sheets), account["not read"], account["annotated"]) == (
-        16,
-        "nothing",
-        16,
-    )
+    assert (len(sheets), account["not read"], account["annotated"]) == (16, "nothing", 16)
     table = read_table(ANNOTATED_CASES)
     assert table[["title", "citation", "rationale"]].map(len).min().min() > 0
     assert table["facts"].str.split().map(len).between(60, 100).all()
@@ -64,10 +60,7 @@ WRONG = [
     ({"expert_importance_ranking": {"Section": 5}}, "less than or equal to 4"),
     ({"expert_importance_ranking": {"Section": 0.9}}, "greater than or equal to 1"),
     ({"expert_importance_ranking": {"Section": "1"}}, "valid number"),
-    (
-        {"expert_importance_ranking": {"Section": float("nan")}},
-        "Section: Input should be",
-    ),
+    ({"expert_importance_ranking": {"Section": float("nan")}}, "Section: Input should be"),
     ({"expert_importance_ranking": ["Section"]}, "valid dictionary"),
     ({"fact_sheet": {}}, "no fact"),
     ({"fact_sheet": {"outcome": "Won"}}, "field outcome"),
@@ -84,9 +77,7 @@ def test_wrong_case_names_file_and_line(tmp_path, monkeypatch):
 
 
 FLAT = {"case_id": "a-v-b", **GOOD["fact_sheet"]}
-ANNOTATED = FLAT | {
-    key: GOOD[key] for key in GOOD if key not in ("case_id", "fact_sheet")
-}
+ANNOTATED = FLAT | {key: GOOD[key] for key in GOOD if key not in ("case_id", "fact_sheet")}
 FORMS = {
     "one.json": json.dumps(FLAT, indent=1),
     "one.jsonl": json.dumps(FLAT),
@@ -105,9 +96,7 @@ def test_a_case_is_the_same_in_every_form(tmp_path, name):
     ((sheet,), annotations, _) = read_cases(path)
     assert sheet == facts.from_dict(FLAT) == read_case(path)[0]
     rows = annotations[["fact_type", "dispositive", "importance"]].to_numpy().tolist()
-    assert rows == (
-        [["Section", True, 1], ["PartyType", False, 2]] if "one" not in name else []
-    )
+    assert rows == ([["Section", True, 1], ["PartyType", False, 2]] if "one" not in name else [])
 
 
 def test_shipped_planted_cases_are_those_of_the_script():

@@ -19,9 +19,9 @@ EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 def test_one_citation_has_one_normal_form():
     forms = EXAMPLES["normal_form"]
     assert {written: citations.normalise_section(written) for written in forms} == forms
-    assert {
-        normal: citations.normalise_section(normal) for normal in forms.values()
-    } == {normal: normal for normal in forms.values()}
+    assert {normal: citations.normalise_section(normal) for normal in forms.values()} == {
+        normal: normal for normal in forms.values()
+    }
     for written in ["S-304B", "Section-304B", "304-B", "u/s 304-B"]:
         assert citations.normalise_section(written) is None, written
 
@@ -35,9 +35,7 @@ def test_sections_are_of_the_act_beside_them_and_other_numbers_are_none():
     st.sampled_from(["IPC", "CrPC", "IEA", "NIA", "PDPA", "MDA"]),
     st.integers(1, 999),
     st.sampled_from(["", "A", "B"]),
-    st.sampled_from(
-        ["section {n} {a}", "s. {n}, {a}", "{a} s {n}", "u/s {n} of the {a}"]
-    ),
+    st.sampled_from(["section {n} {a}", "s. {n}, {a}", "{a} s {n}", "u/s {n} of the {a}"]),
 )
 def test_every_number_of_an_act_is_found_in_every_wording(act, number, letter, wording):
     short = {"IEA": "Indian Evidence Act", "NIA": "NI Act"}.get(act, act)
@@ -67,9 +65,7 @@ SECTIONS = st.from_regex(r"[1-9][0-9]?[AB]?", fullmatch=True)
 
 
 @given(st.lists(SECTIONS, max_size=24, unique=True), st.integers(0, 4))
-def test_neighbours_are_symmetric_of_one_chapter_and_within_the_distance(
-    numbers, distance
-):
+def test_neighbours_are_symmetric_of_one_chapter_and_within_the_distance(numbers, distance):
     act = {"1": numbers[::2], "2": numbers[1::2]}
     near = citations.adjacent_sections({"X-": act}, distance)
     for one, others in near.items():
@@ -78,9 +74,7 @@ def test_neighbours_are_symmetric_of_one_chapter_and_within_the_distance(
         assert gaps == sorted(gaps) and max(gaps, default=0) <= distance
         for other in others:
             assert other != one and one in near[other]
-            assert any(
-                {one[2:], other[2:]} <= set(of_chapter) for of_chapter in act.values()
-            )
+            assert any({one[2:], other[2:]} <= set(of_chapter) for of_chapter in act.values())
 
 
 @pytest.mark.data

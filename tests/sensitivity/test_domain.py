@@ -45,14 +45,10 @@ def values_of(sheet):
 
 
 def test_without_a_file_the_tables_are_the_librarys(hull):
-    assert (
-        read_domain(None) is SHIPPED_DOMAIN and SHIPPED_DOMAIN.fact_types == FACT_TYPES
-    )
+    assert read_domain(None) is SHIPPED_DOMAIN and SHIPPED_DOMAIN.fact_types == FACT_TYPES
     assert hull.fact_types == (*FACT_TYPES, "vessel flag", "loss", "notice period")
     assert set(hull.acts) == {*SHIPPED_DOMAIN.acts, "MIA"}
-    assert hull.notes == (
-        "hull.yml adds or replaces vessel flag, loss, notice period, MIA",
-    )
+    assert hull.notes == ("hull.yml adds or replaces vessel flag, loss, notice period, MIA",)
     assert hull.structure["IPC-"] == SHIPPED_DOMAIN.structure["IPC-"]
 
 
@@ -63,26 +59,17 @@ ACT = {"code": "MIA", "titles": ["Marine Insurance Act"]}
 
 WRONG = [
     ("", "valid dictionary"),
-    (
-        {"fact": [FLAG]},
-        "field fact: Extra inputs are not permitted; the keys are facts, acts",
-    ),
+    ({"fact": [FLAG]}, "field fact: Extra inputs are not permitted; the keys are facts, acts"),
     ({"facts": {"flag": {}}}, "field facts: Input should be a valid list"),
     ({"facts": [{"values": {}}]}, r"field facts.0.name: Field required"),
     ({"facts": [FLAG | {"colour": 1}]}, r"field facts.0.colour: Extra inputs"),
     ({"facts": [FLAG | {"pattern": "xx"}]}, "give either values .words. or pattern"),
-    (
-        {"facts": [FLAG | {"values": {"Malta": "((", "Panama": "Pa"}}]},
-        "valid regular expression",
-    ),
+    ({"facts": [FLAG | {"values": {"Malta": "((", "Panama": "Pa"}}]}, "valid regular expression"),
     ({"facts": [PERIOD | {"pattern": r"(\d+) days"}]}, r"needs the group \(\?P<value>"),
     ({"facts": [PERIOD | {"most": float("nan")}]}, "field facts.0.most"),
     ({"acts": [{"code": "MIA"}]}, r"field acts.0.titles: Field required"),
     ({"acts": [ACT | {"code": "M I A"}]}, "field acts.0.code"),
-    (
-        {"acts": [ACT | {"sections": ["1-9999"]}]},
-        "'1-9999' is no section: give 12, 12A or a",
-    ),
+    ({"acts": [ACT | {"sections": ["1-9999"]}]}, "'1-9999' is no section: give 12, 12A or a"),
     ("facts:\n- name: flag\n  name: loss\n", "twice|duplicate"),
 ]
 
@@ -130,14 +117,8 @@ def test_a_sheet_is_read_and_written_the_same_and_checked_by_its_domain(hull):
             {"fact_type": "colour", "value": "red"},
             "colour 'red': choose from v",
         ),
-        (
-            {"fact_type": "vessel flag", "value": "Peru"},
-            "'Peru': choose from Liberia, Panama, Mal",
-        ),
-        (
-            {"fact_type": "notice period", "value": 900},
-            "'900': give a number from 1 to 365",
-        ),
+        ({"fact_type": "vessel flag", "value": "Peru"}, "'Peru': choose from Liberia, Panama, Mal"),
+        ({"fact_type": "notice period", "value": 900}, "'900': give a number from 1 to 365"),
         ({"fact_type": "notice period", "value": "14"}, "give a number from 1 to 365"),
         ({"fact_type": "notice period", "value": True}, "valid integer"),
     ]
@@ -160,10 +141,7 @@ def test_edits_exchange_one_value_along_an_order_or_for_every_other(hull):
         "notice period": ["7 days", "30 days", "90 days"],
     }
     end = facts.from_dict(
-        {
-            "case_id": "x",
-            "further_facts": [{"fact_type": "loss", "value": "actual total loss"}],
-        },
+        {"case_id": "x", "further_facts": [{"fact_type": "loss", "value": "actual total loss"}]},
         domain=hull,
     )
     (edit,) = single_fact_edits(end, domain=hull)[-1:]

@@ -32,9 +32,7 @@ SHEETS = st.builds(
     lambda parties, sections, evidence, ages, amounts: from_dict(
         {
             "case_id": "x",
-            "parties": dict(
-                zip(("petitioner_type", "respondent_type"), parties, strict=True)
-            ),
+            "parties": dict(zip(("petitioner_type", "respondent_type"), parties, strict=True)),
             "sections_cited": [f"IPC-{n}" for n in sections],
             "evidence_items": [{"evidence_type": e} for e in evidence],
             "numerical_facts": {
@@ -84,12 +82,8 @@ def test_documented_numbers_cross_every_limit():
 
 
 def test_numbers_stay_within_legal_sense_and_in_their_units():
-    rows = [
-        [kind, fact, sorted(expected)] for kind, fact, expected in EXAMPLES["bounded"]
-    ]
-    assert [
-        [kind, fact, targets(kind, NUMBERS[kind](**fact))] for kind, fact, _ in rows
-    ] == rows
+    rows = [[kind, fact, sorted(expected)] for kind, fact, expected in EXAMPLES["bounded"]]
+    assert [[kind, fact, targets(kind, NUMBERS[kind](**fact))] for kind, fact, _ in rows] == rows
 
 
 @given(
@@ -98,9 +92,7 @@ def test_numbers_stay_within_legal_sense_and_in_their_units():
     st.sampled_from(["delay", "imprisonment", "service", ""]),
 )
 def test_lengths_of_time_keep_their_order_and_their_units(value, unit, context):
-    for other in targets(
-        "durations", Duration(value=value, unit=unit, context=context)
-    ):
+    for other in targets("durations", Duration(value=value, unit=unit, context=context)):
         week = other <= {"hours": 168, "days": 7, "weeks": 1}.get(unit, 0)
         assert week or value / 10 <= other <= 10 * value
         assert unit in {"months", "years"} or other == int(other)
@@ -124,11 +116,7 @@ def inert_of(texts, sheets=()):
 
 
 FEW = from_dict(
-    {
-        "case_id": "x",
-        "sections_cited": ["IPC-302"],
-        "parties": {"petitioner_type": "State"},
-    }
+    {"case_id": "x", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "State"}}
 )
 SIZES = [(1, 1), (1, 0), (0, 1), (2, 2), (4, 1), (0, 3), (3, 5)]
 
@@ -149,9 +137,7 @@ def test_placebos_change_as_many_words_as_asked_and_no_fact(removed, added):
 
 def test_a_collection_without_months_gives_words_of_its_own_that_no_fact_holds():
     words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
-    texts = [
-        f"{words[at]} {words[at + 1]} witness tenant everywhere 1234" for at in range(7)
-    ]
+    texts = [f"{words[at]} {words[at + 1]} witness tenant everywhere 1234" for at in range(7)]
     sheet = from_dict({"case_id": "x", "sections_cited": ["the beta rule"]})
     assert inert_of(texts, [sheet]) == Inert((), (), ())  # seven words are too few
     inert = inert_of([*texts, "iota theta", "only"], [sheet])

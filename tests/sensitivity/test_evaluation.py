@@ -103,9 +103,7 @@ def test_means_excess_and_what_is_left_out():
     assert (section["n"], section["groups"]) == (3, 2)
     numerical = row(found, "Numerical")
     assert (numerical["noops"], numerical["n"]) == (1, 1)
-    reasons = found.set_index("fact type").loc[
-        found["value"].isna().to_numpy(), "reason"
-    ]
+    reasons = found.set_index("fact type").loc[found["value"].isna().to_numpy(), "reason"]
     assert reasons.to_dict() == {
         "Numerical": "no matched placebo",
         "PartyType": "too poor",
@@ -129,30 +127,17 @@ def test_shares_of_facts_and_of_proposed_edits_as_the_document_says(annotations)
     """Dispositive: 2.0, 1.6 and 3.0; not: 0.5 and 1.7; what equals the threshold is not above."""
     outcomes = pd.Series(["accept", "reject", "undetermined", "accept", "accept"])
     names = ("dispositive_accuracy", "non_dispositive_accuracy", "llm_accept_rate")
-    shares = {
-        1.5: (1, 1 / 2),
-        1.6: (2 / 3, 1 / 2),
-        0.5: (1, 1 / 2),
-        0.4: (1, 0),
-        1.7: (2 / 3, 1),
-    }
+    shares = {1.5: (1, 1 / 2), 1.6: (2 / 3, 1 / 2), 0.5: (1, 1 / 2), 0.4: (1, 0), 1.7: (2 / 3, 1)}
     for threshold, expected in shares.items():
         found = stated_evaluation(SCORES, annotations, threshold, outcomes)
-        assert [found[name] for name in names] == pytest.approx(
-            [*expected, 3 / 5], abs=5e-5
-        )
+        assert [found[name] for name in names] == pytest.approx([*expected, 3 / 5], abs=5e-5)
 
 
 def test_spearmans_correlation_is_the_documents_formula():
     """rho = 1 - 6 sum d^2 / (n (n^2 - 1)) over the four types, and scipy's."""
     types = ["Section", "Evidence", "PartyType", "Numerical"]
     for order in itertools.permutations(range(1, 5)):
-        ranked = {
-            "case_id": "a",
-            "fact_type": types,
-            "dispositive": True,
-            "importance": order,
-        }
+        ranked = {"case_id": "a", "fact_type": types, "dispositive": True, "importance": order}
         scores = pd.DataFrame([[4.0, 3.0, 2.0, 1.0]], ["a"], types)
         squares = sum((place - rank) ** 2 for place, rank in enumerate(order, 1))
         rho = 1 - 6 * squares / (4 * (4**2 - 1))

@@ -32,9 +32,7 @@ def ages(text):
 
 
 def evidence(text):
-    return sorted(
-        item.evidence_type for item in extract_sheet(text).sheet.evidence_items
-    )
+    return sorted(item.evidence_type for item in extract_sheet(text).sheet.evidence_items)
 
 
 READERS = {
@@ -57,9 +55,7 @@ def test_every_fact_has_a_place_in_the_text_and_every_sheet_is_valid():
     for one in read_gold():
         found = extract_sheet(one.text, one.id)
         assert facts.from_dict(found.sheet.model_dump(), empty=True) == found.sheet
-        assert {s.key for s in found.spans} == {
-            s.key for s in facts.facts_of(found.sheet)
-        }
+        assert {s.key for s in found.spans} == {s.key for s in facts.facts_of(found.sheet)}
         for span in found.spans:
             words = one.text[span.start : span.end]
             assert words.strip()
@@ -69,9 +65,7 @@ def test_every_fact_has_a_place_in_the_text_and_every_sheet_is_valid():
 
 @given(
     st.text(
-        alphabet="aged of Rs.$,/-0123456789 yearsmonthFIR'\"()\n%²١",
-        min_size=1,
-        max_size=200,
+        alphabet="aged of Rs.$,/-0123456789 yearsmonthFIR'\"()\n%²١", min_size=1, max_size=200
     ).filter(str.strip)
 )
 def test_any_text_gives_a_sheet_that_can_be_written(text):

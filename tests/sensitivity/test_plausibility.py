@@ -94,11 +94,7 @@ def test_ten_edits_of_a_case_with_one_outcome_count_once():
     """Twenty cases, of which fifteen are accepted: statsmodels' interval of 15 of 20, not of
     150 of 200."""
     edits = [
-        {
-            "case_id": case,
-            "fact_type": "Evidence",
-            "outcome": ACCEPT if case < 15 else REJECT,
-        }
+        {"case_id": case, "fact_type": "Evidence", "outcome": ACCEPT if case < 15 else REJECT}
         for case in range(20)
         for _ in range(10)
     ]

@@ -30,11 +30,7 @@ def test_excess_recovers_what_decides(study):
     areas = study.areas().set_index("system")
     assert areas.loc["bm25", "value"] >= 0.95 and areas.loc["bm25", "low"] > 0.9
     assert areas.loc["random", "low"] < 0.5 < areas.loc["random", "high"]
-    ranked = (
-        study.documented_table()
-        .set_index(["system", "computed"])
-        .loc["BM25", "standard"]
-    )
+    ranked = study.documented_table().set_index(["system", "computed"]).loc["BM25", "standard"]
     assert ranked["mean spearman"] > 0.8 and ranked["exact p"] < 1e-6
 
 
@@ -68,9 +64,7 @@ def test_areas_of_systems_beside_the_type_alone(study):
     assert rows.loc["bm25", "value"] == pytest.approx(area)
     assert rows["verdict"].tolist()[:2] == ["better", "undecided"]
     assert rows.loc["type alone", "verdict"] == "no difference"
-    assert (
-        rows.loc["type alone", "value"] == 0.5
-    )  # each type decides in two of four areas
+    assert rows.loc["type alone", "value"] == 0.5  # each type decides in two of four areas
 
 
 def test_accept_rate_is_the_share_of_proposed_edits_and_its_code_says_one(study):
@@ -91,10 +85,7 @@ def test_a_validator_that_accepts_nothing_leaves_everything_undefined():
         assert rows["value"].isna().all()
     assert set(study.against_simple("bm25")["reason"]) == {"not assessed: no edge"}
     stated, code, *_ = study.documented_table().to_dict("records")
-    assert (stated["dispositive accuracy"], stated["non dispositive accuracy"]) == (
-        0,
-        1,
-    )
+    assert (stated["dispositive accuracy"], stated["non dispositive accuracy"]) == (0, 1)
     assert stated["llm accept rate"] == code["llm accept rate"] == 0
 
 
@@ -122,11 +113,7 @@ def dataset():
     ]
     names = [f"q{n}" for n in range(len(rows))]
     queries = pd.DataFrame(
-        {
-            "query_id": names,
-            "text": [r[0] for r in rows],
-            "answer": [r[1] for r in rows],
-        }
+        {"query_id": names, "text": [r[0] for r in rows], "answer": [r[1] for r in rows]}
     )
     documents = pd.DataFrame(
         {
@@ -143,9 +130,7 @@ def test_only_near_mutual_neighbours_with_one_answer_pair(dataset):
     pairs = wording_pairs(dataset, Words())
     assert pairs["group"].tolist() == ["lease", "deposit"]
     assert (pairs["cosine"] >= 0.45).all()
-    ungrouped = RetrievalDataset(
-        "toy", "test", dataset.documents, dataset.queries, {}, groups=None
-    )
+    ungrouped = RetrievalDataset("toy", "test", dataset.documents, dataset.queries, {}, groups=None)
     with pytest.raises(InputError, match="name such"):
         wording_scores(ungrouped, Words(), ["bm25"], k=5)
 
@@ -153,13 +138,9 @@ def test_only_near_mutual_neighbours_with_one_answer_pair(dataset):
 def test_wordings_move_results_less_than_other_questions(dataset):
     scores = wording_scores(dataset, Words(), ["bm25"], k=5, n_resamples=200)
     pairs = wording_pairs(dataset, Words())
-    search = CaseSearch(
-        HybridRetriever(dataset.documents, mode="bm25", chunking=True), 5
-    )
+    search = CaseSearch(HybridRetriever(dataset.documents, mode="bm25", chunking=True), 5)
     both = [search(pairs[column].tolist()) for column in ("first", "second")]
-    moved = [
-        normalised_footrule(a.cases, b.cases, 5) for a, b in zip(*both, strict=True)
-    ]
+    moved = [normalised_footrule(a.cases, b.cases, 5) for a, b in zip(*both, strict=True)]
     assert scores.values["bm25"].tolist() == pytest.approx(moved)
     means = scores.values.mean()
     assert means["bm25"] < means["bm25, other question"]

@@ -19,11 +19,7 @@ from casebook.sensitivity.tree import (
 
 def grown(planted, search, inert, **settings):
     return grow_trees(
-        planted.sheets,
-        search,
-        TreeSettings(**settings),
-        neighbours=planted.neighbours,
-        inert=inert,
+        planted.sheets, search, TreeSettings(**settings), neighbours=planted.neighbours, inert=inert
     )
 
 
@@ -45,18 +41,13 @@ def test_shape_and_thresholds(planted, search, inert):
 
 def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
     trees = grow_trees(
-        planted.sheets,
-        search,
-        TreeSettings(original=True),
-        neighbours=planted.neighbours,
+        planted.sheets, search, TreeSettings(original=True), neighbours=planted.neighbours
     )
     types = {node.edit.fact_type for tree in trees for node in tree.nodes[1:]}
     assert types == {"Numerical"}
     stratified = grown(planted, search, inert, max_depth=1)
     for tree in stratified:
-        candidates = single_fact_edits(
-            tree.nodes[0].sheet, planted.neighbours, tree.write
-        )
+        candidates = single_fact_edits(tree.nodes[0].sheet, planted.neighbours, tree.write)
         offered = {edit.fact_type for edit in candidates}
         assert {node.edit.fact_type for node in tree.nodes[1:]} == offered
 
@@ -82,11 +73,7 @@ def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
 
 def test_noops_are_recorded_and_not_searched(search, inert):
     ages = [{"value": v, "descriptor": f"person {v}"} for v in (17, 18, 21, 60)]
-    record = {
-        "case_id": "many",
-        "sections_cited": ["IPC-302"],
-        "numerical_facts": {"ages": ages},
-    }
+    record = {"case_id": "many", "sections_cited": ["IPC-302"], "numerical_facts": {"ages": ages}}
     (tree,) = grow_trees([from_dict(record)], search, inert=inert)
     edges = edge_frame([tree])
     noops = edges[edges["status"] == "noop"]
@@ -101,9 +88,7 @@ def test_too_few_documents_are_refused(planted):
         CaseSearch(few, 10)
 
 
-def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(
-    planted, search, inert
-):
+def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted, search, inert):
     sheet = from_dict({"case_id": "x", "parties": {"petitioner_type": "Individual"}})
     (tree,) = grow_trees([sheet], search, neighbours=planted.neighbours, inert=inert)
     assert tree.terms == ("individual",)

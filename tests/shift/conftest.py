@@ -31,9 +31,9 @@ def samples(reference):
     texts = [path.read_text(encoding="utf-8-sig") for path in policies]
     names = [path.stem for path in policies]
     documents = pd.DataFrame({"doc_id": names, "title": "", "text": texts})
-    asked = pd.read_json(
-        folder / "queries" / "queries.json", encoding="utf-8-sig"
-    ).rename(columns={"id": "query_id"})
+    asked = pd.read_json(folder / "queries" / "queries.json", encoding="utf-8-sig").rename(
+        columns={"id": "query_id"}
+    )
     qrels = {row.query_id: {row.relevantDocId: 1} for row in asked.itertuples()}
     queries = asked[["query_id", "text"]]
     return RetrievalDataset("insurance", "test", documents, queries, qrels)

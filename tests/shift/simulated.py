@@ -25,16 +25,11 @@ class Simulated:
 
     def __init__(self, name):
         self.name = name
-        self.embed = (
-            sha256 if name == "sha256" else semantic_hash(name.endswith("ngrams"))
-        )
+        self.embed = sha256 if name == "sha256" else semantic_hash(name.endswith("ngrams"))
 
     def encode_queries(self, texts):
         return np.array(
-            [
-                self.embed(re.sub(r"\r\n?", "\n", text.lstrip("\ufeff")))
-                for text in texts
-            ],
+            [self.embed(re.sub(r"\r\n?", "\n", text.lstrip("\ufeff"))) for text in texts],
             np.float32,
         )
 
@@ -42,20 +37,16 @@ class Simulated:
 
 
 def sha256(text):
-    values = np.frombuffer(
-        hashlib.sha256(text.encode()).digest(), np.uint8
-    ) / np.float32(255) - np.float32(0.5)
+    values = np.frombuffer(hashlib.sha256(text.encode()).digest(), np.uint8) / np.float32(
+        255
+    ) - np.float32(0.5)
     return np.tile(values, DIMENSIONS // len(values))
 
 
 def semantic_hash(ngrams):
     def embed(text):
         words = re.findall(r"[^\W_]+", text.lower())
-        found = [
-            (word, 8)
-            for word in map(stem, words)
-            if len(word) >= 3 and word not in STOPWORDS
-        ]
+        found = [(word, 8) for word in map(stem, words) if len(word) >= 3 and word not in STOPWORDS]
         if ngrams:
             joined = "".join(words)
             grams = Counter(joined[i : i + 3] for i in range(len(joined) - 2))
@@ -75,15 +66,9 @@ def stem(word):
     if len(word) < 3 or word.isdigit():
         return ""
     endings = (
-        ()
-        if len(word) <= 4
-        else ("ing", "ed", "es", "s")
-        if len(word) > 5
-        else ("ed", "es", "s")
+        () if len(word) <= 4 else ("ing", "ed", "es", "s") if len(word) > 5 else ("ed", "es", "s")
     )
-    return word.removesuffix(
-        next((ending for ending in endings if word.endswith(ending)), "")
-    )
+    return word.removesuffix(next((ending for ending in endings if word.endswith(ending)), ""))
 
 
 def fnv1a(word):

@@ -30,9 +30,7 @@ def store(decoys, tmp_path):
 
     def write(selection=GAIN, **options):
         shift = learn_posneg(decoys, **options)
-        before, after = (
-            {key: pair[place] for key, pair in selection.items()} for place in (0, 1)
-        )
+        before, after = ({key: pair[place] for key, pair in selection.items()} for place in (0, 1))
         return write_training(tmp_path, "w", shift, before, after, 0.5, {})[0]
 
     write.root = tmp_path
@@ -66,20 +64,7 @@ def test_latest_and_best_and_of_equals_the_newest(store):
 
 
 def test_the_readable_file_has_the_largest_components(decoys, tmp_path):
-    vector = [
-        0.5,
-        -0.75,
-        0.125,
-        0.0,
-        -2.0,
-        1.0,
-        0.25,
-        -0.375,
-        3.0,
-        0.0625,
-        -0.03125,
-        1.5,
-    ]
+    vector = [0.5, -0.75, 0.125, 0.0, -2.0, 1.0, 0.25, -0.375, 3.0, 0.0625, -0.03125, 1.5]
     shift = replace(learn_posneg(decoys), vector=np.array(vector))
     gain = dict.fromkeys(GAIN, 0.5)
     folder, _ = write_training(tmp_path, "w", shift, gain, gain, 1.0, {})

@@ -119,14 +119,10 @@ def test_shared_references_by_hand(planted, rank):
 
 
 def test_keys_of_the_metrics(moved):
-    alone = {*EVALUATORS, "evaluation.duration_ms"} | {
-        f"{e}.duration_ms" for e in EVALUATORS
-    }
+    alone = {*EVALUATORS, "evaluation.duration_ms"} | {f"{e}.duration_ms" for e in EVALUATORS}
     assert set(moved(2.0, baseline=False).metrics) == alone
     found = moved(2.0).metrics
-    more = {
-        f"{e}.{kind}" for e in EVALUATORS for kind in ("baseline", "shift", "delta")
-    }
+    more = {f"{e}.{kind}" for e in EVALUATORS for kind in ("baseline", "shift", "delta")}
     assert set(found) == alone | more
     for name in EVALUATORS:
         change = found[f"{name}.shift"] - found[f"{name}.baseline"]
@@ -144,25 +140,18 @@ def test_keys_of_the_metrics(moved):
     ],
 )
 @pytest.mark.parametrize("decision", ["bound", "point"])
-def test_each_default_rule_decides_alone(
-    moved, name, delta, default, with_cosine, decision
-):
+def test_each_default_rule_decides_alone(moved, name, delta, default, with_cosine, decision):
     """nDCG and MRR may lose 0.005; the cosine, which is optional, nothing."""
     shifted = pd.DataFrame(0.0, range(8), list(EVALUATORS)).assign(**{name: delta})
     metrics = shifted.mean().add_suffix(".delta").to_dict()
     run = moved(0.0)._replace(metrics=metrics, baseline=0 * shifted, shifted=shifted)
-    for profile, verdict in (
-        ("documented", default),
-        ("documented+cosine", with_cosine),
-    ):
+    for profile, verdict in (("documented", default), ("documented+cosine", with_cosine)):
         assert gate.judge_shift(run, profile, decision=decision).verdict == verdict
     assert gate.judge_shift(run).verdict == default
 
 
 def test_unknown_words_and_bad_thresholds_are_refused(moved):
-    cases = [
-        ({"profile": name}, "unknown gate profile") for name in ("ranks", "", "cosine")
-    ]
+    cases = [({"profile": name}, "unknown gate profile") for name in ("ranks", "", "cosine")]
     cases += [({"eps": eps}, "eps") for eps in (-1.0, float("nan"), float("inf"))]
     run = moved(0.0)
     assert not_refused(lambda options: gate.judge_shift(run, **options), cases) == []

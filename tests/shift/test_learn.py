@@ -48,18 +48,12 @@ def test_built_in_samples_give_the_documented_values(expected, samples, label, t
     assert (shift.cancel_reason is not None) is case["IsCancelled(eps=1e-3)"]
     for name, moved in (("baseline", 0.0), ("posneg", 1.0)):
         vectors = data.queries + moved * shift.move(data.queries)
-        scores = data.score(
-            vectors, measures=["original:map@1", "original:ndcg@3", "P@1"]
-        )
+        scores = data.score(vectors, measures=["original:map@1", "original:ndcg@3", "P@1"])
         assert dict(zip(data.query_ids, 1 / scores["original:map@1"], strict=True)) == (
             pytest.approx(case[name]["ranks"])
         )
-        assert scores["original:map@1"].mean() == pytest.approx(
-            case[name]["map@1"], abs=1e-15
-        )
-        assert scores["original:ndcg@3"].mean() == pytest.approx(
-            case[name]["ndcg@3"], abs=1e-15
-        )
+        assert scores["original:map@1"].mean() == pytest.approx(case[name]["map@1"], abs=1e-15)
+        assert scores["original:ndcg@3"].mean() == pytest.approx(case[name]["ndcg@3"], abs=1e-15)
         assert scores["P@1"].mean() == case[name]["precision@1"]
 
 
@@ -190,14 +184,8 @@ def test_directions_that_cancel_are_suspected_and_not_applied(planted):
     data = planted({"q1": [0.5, 1], "q2": [1, 0.5]}, documents, qrels)
     shift = learn_posneg(data)
     stats = shift.stats
-    assert (stats["Cases"], stats["UniquePairs"], stats["ContradictoryPairs"]) == (
-        2,
-        2,
-        1,
-    )
-    assert stats["CancelOutSuspected"] and stats["ResultantLength"] == pytest.approx(
-        0, abs=1e-12
-    )
+    assert (stats["Cases"], stats["UniquePairs"], stats["ContradictoryPairs"]) == (2, 2, 1)
+    assert stats["CancelOutSuspected"] and stats["ResultantLength"] == pytest.approx(0, abs=1e-12)
     assert stats["AvgDirectionNorm"] == pytest.approx(np.sqrt(2))
     assert "0.001" in shift.cancel_reason and not shift.move(data.queries).any()
 

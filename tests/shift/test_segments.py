@@ -73,9 +73,7 @@ def test_means_counts_and_gains(write):
     counts["groups"] = 3
     assert found["counts"] == counts
     kpi = {name: part["map@1"]["value"] for name, part in found["kpi"].items()}
-    assert kpi == pytest.approx(
-        {"Baseline": 1.75 / 3, "PosNeg": 2.5 / 3, "Segmented": 1.0}
-    )
+    assert kpi == pytest.approx({"Baseline": 1.75 / 3, "PosNeg": 2.5 / 3, "Segmented": 1.0})
     kpi = {name: part["ndcg@3"]["value"] for name, part in found["kpi"].items()}
     second = 1 / np.log2(3)  # ranks 1, 2, 4 without the shift, 2, 1, 1 with it
     assert kpi == pytest.approx(

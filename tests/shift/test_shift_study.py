@@ -36,9 +36,7 @@ def study():
 def gains_of(study):
     """Contrasts of every learned shift with no shift, by system."""
     plan = [(name, BASELINE) for name in study.fits]
-    return (
-        Scores.of(study, SELECTION_MEASURE, **FEW).contrasts(plan).set_index("system")
-    )
+    return Scores.of(study, SELECTION_MEASURE, **FEW).contrasts(plan).set_index("system")
 
 
 def test_the_documented_setting_is_measured_at_scale_1_and_first(study):
@@ -88,9 +86,7 @@ def test_insurance_as_documented_is_no_zero():
     fit = cross_fit(data, AS_DOCUMENTED)
     base = data.score(data.queries, [SELECTION_MEASURE])[SELECTION_MEASURE]
     for scale, gain in {1.0: -0.012, 2.0: -0.045}.items():
-        scores = data.score(fit.shifted(scale=scale), [SELECTION_MEASURE])[
-            SELECTION_MEASURE
-        ]
+        scores = data.score(fit.shifted(scale=scale), [SELECTION_MEASURE])[SELECTION_MEASURE]
         assert (scores - base).mean() == pytest.approx(gain, abs=0.0015)
 
 

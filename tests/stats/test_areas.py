@@ -39,56 +39,33 @@ def test_intervals_have_the_variance_of_delong():
     one, other = rng.normal(size=60) + truth, rng.normal(size=60) + 0.4 * truth
     x, y = (np.stack([one, other])[:, side] for side in (truth, ~truth))
     wins = (x[:, :, None] > y[:, None, :]) + 0.5 * (x[:, :, None] == y[:, None, :])
-    covariance = (
-        np.cov(wins.mean(2)) / truth.sum() + np.cov(wins.mean(1)) / (~truth).sum()
-    )
+    covariance = np.cov(wins.mean(2)) / truth.sum() + np.cov(wins.mean(1)) / (~truth).sum()
     # Rows count for their share of their class.
     t = stats.t.ppf(0.975, 4 / (1 / truth.sum() + 1 / (~truth).sum()) - 1)
     half = t * np.sqrt(np.array([1, -1]) @ covariance @ [1, -1])
     found = auroc_difference(truth, one, other)
     assert found.estimate == pytest.approx(wins.mean((1, 2)) @ [1, -1])
-    assert (found.low, found.high) == pytest.approx(
-        (found.estimate - half, found.estimate + half)
-    )
+    assert (found.low, found.high) == pytest.approx((found.estimate - half, found.estimate + half))
     found = auroc(truth, one)
     half = t * np.sqrt(covariance[0, 0]) / (found.estimate * (1 - found.estimate))
     logits = np.log(found.estimate / (1 - found.estimate)) + np.array([-half, half])
-    assert (found.low, found.high) == pytest.approx(
-        tuple(1 / (1 + np.exp(-logits))), abs=1e-9
-    )
+    assert (found.low, found.high) == pytest.approx(tuple(1 / (1 + np.exp(-logits))), abs=1e-9)
 
 
 def test_difference_of_auroc_knows_its_edges():
     truth, scores = [True, False] * 6, np.arange(12.0)
     same = auroc_difference(truth, scores, 2 * scores)
-    assert (same.estimate, same.low, same.high, same.reason) == (
-        0,
-        None,
-        None,
-        NO_UNIT_DIFFERS,
-    )
+    assert (same.estimate, same.low, same.high, same.reason) == (0, None, None, NO_UNIT_DIFFERS)
     few = auroc_difference(truth, scores, -scores, clusters=[0, 0, 1, 1] * 3)
     alone = auroc_difference(truth, scores, -scores)
     assert (few.low, few.high, few.reason) == (alone.low, alone.high, INTERVAL_BY_UNIT)
-    handful = auroc_difference(
-        truth[:4], scores[:4], -scores[:4], clusters=[0, 0, 1, 1]
-    )
+    handful = auroc_difference(truth[:4], scores[:4], -scores[:4], clusters=[0, 0, 1, 1])
     assert (handful.low, handful.reason) == (None, "fewer_than_six_units")
     perfect = auroc([True] * 3 + [False] * 3, [3, 4, 5, 1, 2, 0])
-    assert (perfect.estimate, perfect.low, perfect.reason) == (
-        1.0,
-        None,
-        "no_variation",
-    )
+    assert (perfect.estimate, perfect.low, perfect.reason) == (1.0, None, "no_variation")
     with pytest.raises(InputError, match="1 scores are not finite"):
         auroc([True, False], [0.1, np.nan])
-    assert (
-        auroc_difference([True] * 4, scores[:4], scores[:4]).reason
-        == "class_without_gold"
-    )
+    assert auroc_difference([True] * 4, scores[:4], scores[:4]).reason == "class_without_gold"
     pairs = np.repeat(np.arange(6), 2)
     # Every pair contributes the same: no interval of no width.
-    assert (
-        auroc_difference(truth, scores, -scores, clusters=pairs).reason
-        == "no_variation"
-    )
+    assert auroc_difference(truth, scores, -scores, clusters=pairs).reason == "no_variation"

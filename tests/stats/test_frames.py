@@ -48,17 +48,13 @@ def test_interval_test_and_verdict_never_contradict_each_other(seed, k, n, effec
     assert decided.tolist() == ((found["low"] > 0) | (found["high"] < 0)).tolist()
     assert (found["p"] <= found["p_adjusted"]).all()
     turned = contrasts(scores, [(j, 0) for j in range(1, k + 1)], n_resamples=500)
-    assert turned["low"].to_numpy() == pytest.approx(
-        -found["high"].to_numpy(), nan_ok=True
-    )
+    assert turned["low"].to_numpy() == pytest.approx(-found["high"].to_numpy(), nan_ok=True)
     assert turned["p_adjusted"].tolist() == found["p_adjusted"].tolist()
 
 
 # Signs of the patterns that the library makes, and those of the data.
 def all_signs(groups, n_resamples, seed):
-    patterns = np.concatenate(list(sign_patterns(groups, n_resamples, seed))).astype(
-        int
-    )
+    patterns = np.concatenate(list(sign_patterns(groups, n_resamples, seed))).astype(int)
     if 2 ** (groups - 1) <= n_resamples:  # but mirror images
         found = {tuple(min(signs, 1 - signs, key=tuple)) for signs in patterns}
         assert len(found) == len(patterns) == 2 ** (groups - 1) - 1
@@ -81,24 +77,16 @@ def adjusted_p(sums, sizes, signs, column, value):
 # count the intervals.
 def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0):
     scores = pd.DataFrame(differences)
-    of_cluster = scores.groupby(
-        np.arange(len(scores)) if clusters is None else clusters
-    )
+    of_cluster = scores.groupby(np.arange(len(scores)) if clusters is None else clusters)
     sums = of_cluster.sum().to_numpy()
     sizes = of_cluster.size().to_numpy()
     signs = all_signs(len(sums), n_resamples, seed)
     pairs = [(k, "zero") for k in scores]
-    table = contrasts(
-        scores.assign(zero=0.0), pairs, clusters, n_resamples=n_resamples, seed=seed
-    )
+    table = contrasts(scores.assign(zero=0.0), pairs, clusters, n_resamples=n_resamples, seed=seed)
     reach = np.abs(differences).max() * 1.5 or 1.0
-    grid = (
-        np.linspace(-reach, reach, 401) + 1e-4 * reach
-    )  # off the round values, where p jumps
+    grid = np.linspace(-reach, reach, 401) + 1e-4 * reach  # off the round values, where p jumps
     for k, row in table.iterrows():
-        assert row["p_adjusted"] == pytest.approx(
-            adjusted_p(sums, sizes, signs, k, 0.0)
-        )
+        assert row["p_adjusted"] == pytest.approx(adjusted_p(sums, sizes, signs, k, 0.0))
         if not np.isnan(row["low"]):
             kept = [adjusted_p(sums, sizes, signs, k, value) > 0.05 for value in grid]
             assert kept == ((grid >= row["low"]) & (grid <= row["high"])).tolist()
@@ -123,9 +111,7 @@ def test_an_interval_is_the_inversion_of_its_test_over_all_patterns(
     if kind == "ties":
         differences = np.round(differences)
     if kind == "zeros":
-        differences = np.where(
-            rng.random(differences.shape) < 0.7, 0.0, np.sign(differences)
-        )
+        differences = np.where(rng.random(differences.shape) < 0.7, 0.0, np.sign(differences))
     check_inversion(differences, clusters)
 
 
@@ -154,18 +140,11 @@ def test_what_did_not_happen_is_no_result_and_no_part_of_the_family():
     rng = np.random.default_rng(3)
     scores = pd.DataFrame(rng.normal(size=(30, 3)), columns=["full", "bm25", "split"])
     pairs = [("full", "bm25"), ("full", "split")]
-    table = contrasts(
-        scores, pairs, not_measured={("full", "split"): "no claim has two parts"}
-    )
+    table = contrasts(scores, pairs, not_measured={("full", "split"): "no claim has two parts"})
     pd.testing.assert_frame_equal(table[:1], contrasts(scores, pairs[:1]))
-    assert table.loc[1, "verdict":].tolist() == [
-        "cannot be measured",
-        "no claim has two parts",
-    ]
+    assert table.loc[1, "verdict":].tolist() == ["cannot be measured", "no claim has two parts"]
     assert table.loc[1, ["difference", "low", "high", "p", "p_adjusted"]].isna().all()
-    nothing = contrasts(
-        scores, pairs[1:], not_measured={pairs[1]: "no claim has two parts"}
-    )
+    nothing = contrasts(scores, pairs[1:], not_measured={pairs[1]: "no claim has two parts"})
     assert nothing["verdict"].tolist() == ["cannot be measured"]
 
 
@@ -175,9 +154,7 @@ def test_bad_input_is_refused():
         "unknown system 'full'": lambda: contrasts(frame, [("new", "full")]),
         "unknown control": lambda: estimates(frame, control="random"),
         "no units": lambda: contrasts(frame.iloc[:0], [("new", "old")]),
-        "8 units have no cluster": lambda: contrasts(
-            frame, [("new", "old")], [None, *"abcdefg"]
-        ),
+        "8 units have no cluster": lambda: contrasts(frame, [("new", "old")], [None, *"abcdefg"]),
         "8 units have a missing": lambda: estimates(frame.replace(3.0, np.nan)),
     }
     for message, call in calls.items():
@@ -204,18 +181,11 @@ def test_comparison_holds_what_the_single_procedures_give():
     assert pairs["p_adjusted"].tolist() == pytest.approx(test.pvalue_max_t, abs=0.03)
     classes = found.systems.set_index("system")["tie_class"].str.split(",").map(set)
     for row in pairs.itertuples():
-        assert (row.p_adjusted > 0.05) == bool(
-            classes[row.system] & classes[row.against]
-        )
+        assert (row.p_adjusted > 0.05) == bool(classes[row.system] & classes[row.against])
         difference = scores[row.system] - scores[row.against]
-        assert (row.wins, row.losses) == (
-            (difference > 0).sum(),
-            (difference < 0).sum(),
-        )
+        assert (row.wins, row.losses) == ((difference > 0).sum(), (difference < 0).sum())
         assert row.dz == pytest.approx(difference.mean() / difference.std())
-        assert row.mde == pytest.approx(
-            minimal_detectable_effect(difference.std(), 40, alpha=0.05)
-        )
+        assert row.mde == pytest.approx(minimal_detectable_effect(difference.std(), 40, alpha=0.05))
 
 
 @given(st.integers(0, 7), st.randoms(use_true_random=False))
@@ -229,9 +199,7 @@ def test_classes_are_the_largest_sets_without_a_difference(size, random):
         for members in itertools.combinations(range(size), count)
         if not differ[np.ix_(members, members)].any()
     ]
-    largest = sorted(
-        sorted(one) for one in subsets if not any(one < other for other in subsets)
-    )
+    largest = sorted(sorted(one) for one in subsets if not any(one < other for other in subsets))
     expected = [
         ",".join(str(k) for k, members in enumerate(largest, 1) if system in members)
         for system in range(size)

@@ -43,22 +43,16 @@ def test_interval_is_the_hull_of_scipys_t_and_bca(name):
         "batch": 1000,
         "rng": np.random.default_rng(0),
     }
-    bca = stats.bootstrap(
-        (sample,), np.mean, method="BCa", **options
-    ).confidence_interval
+    bca = stats.bootstrap((sample,), np.mean, method="BCa", **options).confidence_interval
     student = stats.ttest_1samp(sample, 0).confidence_interval(0.9)
     # Means of the discrete sample lie on a lattice of step 1 / (6 * 50).
-    tolerance = 0.05 * sample.std() / np.sqrt(len(sample)) + (
-        1 / 300 if name == "discrete" else 0
-    )
+    tolerance = 0.05 * sample.std() / np.sqrt(len(sample)) + (1 / 300 if name == "discrete" else 0)
     assert ours.estimate == pytest.approx(sample.mean(), rel=1e-14)
     assert ours.low == pytest.approx(min(bca.low, student.low), abs=tolerance)
     assert ours.high == pytest.approx(max(bca.high, student.high), abs=tolerance)
     assert (ours.n, ours.level, ours.reason) == (len(sample), 0.9, None)
     student = stats.ttest_1samp(sample[:19], 0).confidence_interval(0.95)
-    assert bounds(bootstrap_mean(sample[:19])) == pytest.approx(
-        (student.low, student.high)
-    )
+    assert bounds(bootstrap_mean(sample[:19])) == pytest.approx((student.low, student.high))
     twenty = stats.ttest_1samp(SAMPLES["skewed"][:20], 0).confidence_interval(0.95)
     assert bootstrap_mean(SAMPLES["skewed"][:20]).high > twenty.high * 1.001
 
@@ -73,9 +67,7 @@ def test_whole_clusters_are_drawn():
     values = np.random.default_rng(9).normal(size=19)[clusters] + clusters % 2
     found = bootstrap_mean(values, clusters=clusters)
     sums = np.bincount(clusters, values - values.mean())
-    reach = stats.t.ppf(0.975, sizes.sum() ** 2 / np.sum(sizes**2) - 1) * np.sqrt(
-        np.sum(sums**2)
-    )
+    reach = stats.t.ppf(0.975, sizes.sum() ** 2 / np.sum(sizes**2) - 1) * np.sqrt(np.sum(sums**2))
     assert found.estimate == pytest.approx(values.mean(), rel=1e-12)
     assert np.ptp(bounds(found)) / 2 == pytest.approx(reach / sizes.sum(), rel=0.12)
 
@@ -127,9 +119,7 @@ def test_resampled_tables_have_the_moments_of_resampled_clusters():
     assert units == 15
     assert draws.mean(axis=0) == pytest.approx(by_cluster.sum(axis=0), rel=0.01)
     assert draws.var(axis=0) == pytest.approx(15 * by_cluster.var(axis=0), rel=0.05)
-    assert (
-        resampled_counts([0, 0, 2, 1, 2, 2], 3, n_resamples=50)[0].sum(axis=1) == 6
-    ).all()
+    assert (resampled_counts([0, 0, 2, 1, 2, 2], 3, n_resamples=50)[0].sum(axis=1) == 6).all()
     assert resampled_counts([0, 1] * 3, 2, list("aabbcc"))[0].tolist() == [[3, 3]]
 
 
@@ -141,10 +131,7 @@ NEWCOMBE = {
     (81, 263): (0.255288519878, 0.366209576983),
     (15, 148): (0.0623863995307, 0.160487241723),
 }
-NEWCOMBE |= {
-    (0, 20): (0.0, 0.161125158053),
-    (1, 29): (0.00611321429276, 0.171755218793),
-}
+NEWCOMBE |= {(0, 20): (0.0, 0.161125158053), (1, 29): (0.00611321429276, 0.171755218793)}
 
 
 @given(COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
@@ -169,10 +156,7 @@ def test_clustered_shares():
     assert bounds(found) == pytest.approx(bounds(wilson(0.75 * 19, 19)), abs=1e-9)
     assert (found.estimate, found.n) == (0.75, 200)
     sizes = [7, 3, 0, 5, 1, 2, 4]
-    assert bounds(clustered_wilson(sizes, sizes)) == (
-        pytest.approx(wilson(6, 6).low),
-        1.0,
-    )
+    assert bounds(clustered_wilson(sizes, sizes)) == (pytest.approx(wilson(6, 6).low), 1.0)
 
 
 def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
@@ -199,25 +183,14 @@ def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
             lambda: bootstrap_mean([0.1, 0.2], n_resamples=0),
             "n_resamples must be an integer of at least 1",
         ),
+        (lambda: bootstrap_mean([0.1, 0.2], level=95), "level must lie between 0 and 1"),
         (
-            lambda: bootstrap_mean([0.1, 0.2], level=95),
-            "level must lie between 0 and 1",
-        ),
-        (
-            lambda: score_matrix(
-                pd.DataFrame({"a": [1, None, np.inf]}, index=list("xyz"))
-            ),
+            lambda: score_matrix(pd.DataFrame({"a": [1, None, np.inf]}, index=list("xyz"))),
             "2 of 3 units .*first: y",
         ),
-        (
-            lambda: score_matrix(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])),
-            "more than once: a",
-        ),
+        (lambda: score_matrix(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])), "more than once: a"),
         (lambda: score_matrix([["high"], ["low"]]), "scores must be numbers"),
-        (
-            lambda: score_matrix(np.zeros((2, 2, 2))),
-            "scores must be numbers: Must pass 2-d input",
-        ),
+        (lambda: score_matrix(np.zeros((2, 2, 2))), "scores must be numbers: Must pass 2-d input"),
     ]
 )
 def test_bad_samples_are_refused(call, message):

@@ -49,19 +49,14 @@ def test_enumeration_equals_scipy_and_random_signs_estimate_it():
     drawn = paired_randomization(scores, n_resamples=20_000)
     for name in ("pvalue", "pvalue_max_t"):
         truth, estimate = getattr(exact, name), getattr(drawn, name)
-        assert (
-            np.abs(estimate - truth) <= 4 * np.sqrt(truth * (1 - truth) / 20_000) + 1e-4
-        ).all()
+        assert (np.abs(estimate - truth) <= 4 * np.sqrt(truth * (1 - truth) / 20_000) + 1e-4).all()
 
 
 # Thirds and sevenths tie as rational numbers do, not as doubles happen to.
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
-        st.tuples(
-            *[st.sampled_from([Fraction(0), *(Fraction(1, r) for r in range(1, 8))])]
-            * 2
-        ),
+        st.tuples(*[st.sampled_from([Fraction(0), *(Fraction(1, r) for r in range(1, 8))])] * 2),
         min_size=1,
         max_size=8,
     )
@@ -69,13 +64,10 @@ def test_enumeration_equals_scipy_and_random_signs_estimate_it():
 def test_discrete_scores_tie_exactly(pairs):
     differences = [a - b for a, b in pairs]
     hits = sum(
-        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
-        >= abs(sum(differences))
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= abs(sum(differences))
         for signs in itertools.product((1, -1), repeat=len(pairs))
     )
-    assert paired_randomization(
-        *np.array(pairs, dtype=float).T
-    ).pvalue == hits / 2 ** len(pairs)
+    assert paired_randomization(*np.array(pairs, dtype=float).T).pvalue == hits / 2 ** len(pairs)
 
 
 # Families.
@@ -89,9 +81,7 @@ def test_holm_with_the_digits_of_r():
     expected = [0.0015, 0.0056, 0.0247, 0.114, 0.2211, 0.278, 0.278, 0.278, 0.3213]
     assert holm(THROMBOLYSIS) == pytest.approx(expected + [1] * 6, abs=1e-9)
     pvalues = np.random.default_rng(0).random(40) ** 3
-    assert holm(pvalues) == pytest.approx(
-        multipletests(pvalues, method="holm")[1], rel=1e-12
-    )
+    assert holm(pvalues) == pytest.approx(multipletests(pvalues, method="holm")[1], rel=1e-12)
     # What was not tested does not count.
     assert holm([None, *pvalues, np.nan]) == [None, *holm(pvalues), None]
     assert holm([]) == [] and holm([None]) == [None]
@@ -115,9 +105,7 @@ def test_documented_sign_test_to_the_last_digit():
     # The document's tolerance inflates small p, in its form only.
     for n, printed in ((60, 1.06e-16), (100, 1.91e-15), (200, 2.40e-15)):
         assert documented_sign_test(n, 0) == pytest.approx(printed, rel=5e-3)
-        assert exact_sign_test(n, 0) == pytest.approx(
-            float(Fraction(2, 2**n)), rel=1e-12
-        )
+        assert exact_sign_test(n, 0) == pytest.approx(float(Fraction(2, 2**n)), rel=1e-12)
     assert documented_sign_test(515, 515) == 1.0  # where the document overflows
 
 
@@ -126,9 +114,7 @@ def test_sign_test_equals_scipy_and_is_blind_to_the_sides(wins, losses):
     ours = exact_sign_test(wins, losses)
     assert ours == exact_sign_test(losses, wins)
     if wins + losses:
-        assert ours == pytest.approx(
-            stats.binomtest(wins, wins + losses).pvalue, rel=1e-9
-        )
+        assert ours == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
 
 
 # Power.
@@ -142,7 +128,5 @@ def test_detectable_effect_has_the_power_that_statsmodels_says():
     assert minimal_detectable_effect(1.0, 1) is None
     # Cohen: a medium effect, 0.5, needs 34 units for power 0.8 and 44 for 0.9.
     for units, power in ((34, 0.8), (44, 0.9)):
-        detectable = [
-            minimal_detectable_effect(1, k, power=power) for k in (units - 1, units)
-        ]
+        detectable = [minimal_detectable_effect(1, k, power=power) for k in (units - 1, units)]
         assert detectable[0] > 0.5 >= detectable[1]

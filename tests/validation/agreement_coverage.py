@@ -26,17 +26,11 @@ COEFFICIENTS = (
 )
 
 
-def coverage_study(
-    design, n_studies=2000, *, n_resamples=1000, seed=0, names=COEFFICIENTS
-):
+def coverage_study(design, n_studies=2000, *, n_resamples=1000, seed=0, names=COEFFICIENTS):
     """How often each interval (this panel, new panel) holds each truth: this panel, raters drawn
     anew."""
     anew = pair_distribution(rater_sd=design.rater_sd)
-    options = {
-        "n_resamples": n_resamples,
-        "coefficients": names,
-        "categories": range(1, 6),
-    }
+    options = {"n_resamples": n_resamples, "coefficients": names, "categories": range(1, 6)}
     rows = []
     for study in range(n_studies):
         rng = np.random.Generator(stream(seed, "coverage", study))
@@ -68,18 +62,11 @@ def coverage_study(
 def write_table(path=TABLE, n_studies=2000):
     designs = [Design(rater_sd=sd) for sd in (0.0, 0.5)] + [Design(50, 8, rater_sd=0.5)]
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
-    bounds = [
-        f"{row.coverage:.3f} [{row.low:.3f}, {row.high:.3f}]"
-        for row in table.itertuples()
-    ]
-    table = table.assign(
-        coefficient=table["coefficient"].map(COEFFICIENT_TITLES), coverage=bounds
-    )
+    bounds = [f"{row.coverage:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
+    table = table.assign(coefficient=table["coefficient"].map(COEFFICIENT_TITLES), coverage=bounds)
     table = table[["raters", "rater_sd", *KEYS, "coverage", "mean_width"]]
     table.columns = table.columns.str.replace("_", " ")
-    return write_text(
-        path, table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
-    )
+    return write_text(path, table.to_csv(index=False, float_format="%.3f", lineterminator="\n"))
 
 
 if __name__ == "__main__":

@@ -42,9 +42,7 @@ def counts(extracted, written):
 
 
 def measured(texts, kind, extract=extract_sheet):
-    extracted = [
-        facts_of_kind(extract(text.text, text.id).sheet, kind) for text in texts
-    ]
+    extracted = [facts_of_kind(extract(text.text, text.id).sheet, kind) for text in texts]
     written = [facts_of_kind(text.sheet, kind) for text in texts]
     of_text = counts(extracted, written)
     hits, n_extracted, n_written = of_text.sum(axis=0)

@@ -25,11 +25,7 @@ GROUPED = (0.0, 0.07)
 AREA = (0.93, 0.97)
 SKEWED = (0.0, 0.2)  # signs do not turn skewed sums: known to reject too often
 UNEQUAL = [1, 2, 3, 4, 6, 8, 12, 16, 22, 30]
-GROUPS = {
-    "6 groups of 20": [20] * 6,
-    "15 groups of 8": [8] * 15,
-    "10 groups of 1 to 30": UNEQUAL,
-}
+GROUPS = {"6 groups of 20": [20] * 6, "15 groups of 8": [8] * 15, "10 groups of 1 to 30": UNEQUAL}
 RIGHT, LEFT_OUT = "test rejects", "interval leaves out 0"
 
 
@@ -62,10 +58,7 @@ def zeros_and_ones(n, share):
 def grouped(sizes):
     """Effect of the group and of the row, both with a standard deviation of 1."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
-    return lambda rng: (
-        rng.normal(size=len(sizes))[labels] + rng.normal(size=len(labels)),
-        labels,
-    )
+    return lambda rng: (rng.normal(size=len(sizes))[labels] + rng.normal(size=len(labels)), labels)
 
 
 def larger(groups):
@@ -85,15 +78,11 @@ def larger(groups):
 
 def difference(values, clusters, seed):
     scores = pd.DataFrame({"a": values, "b": 0.0})
-    return contrasts(scores, [("a", "b")], clusters, n_resamples=2000, seed=seed).iloc[
-        0
-    ]
+    return contrasts(scores, [("a", "b")], clusters, n_resamples=2000, seed=seed).iloc[0]
 
 
 def mean(values, clusters, seed):
-    return estimates(
-        pd.DataFrame({"a": values}), clusters, n_resamples=2000, seed=seed
-    ).iloc[0]
+    return estimates(pd.DataFrame({"a": values}), clusters, n_resamples=2000, seed=seed).iloc[0]
 
 
 def drawn(studies, draw, stream, estimate):
@@ -116,10 +105,7 @@ def differences(studies):
         designs[f"normal, n = {n}"] = units(lambda rng, n=n: rng.normal(size=n)), LEVEL
         designs[f"clipped scores, n = {n}"] = clipped(n), LEVEL
     for n in (12, 20, 50, 200):  # discrete tests reject less often
-        designs[f"70 % ties of 0/1 scores, n = {n}"] = (
-            choices(n, 0.15, 0.7, 0.15),
-            GROUPED,
-        )
+        designs[f"70 % ties of 0/1 scores, n = {n}"] = choices(n, 0.15, 0.7, 0.15), GROUPED
     designs |= {name: (grouped(sizes), GROUPED) for name, sizes in GROUPS.items()}
     for design, (draw, bar) in designs.items():
         rows = drawn(studies, draw, 0, difference)
@@ -128,9 +114,7 @@ def differences(studies):
         yield LEFT_OUT, "contrasts", design, excluded.sum(), bar, studies
     # Coverage of the interval of a true difference where most units are tied.
     for n in (12, 20, 50, 200):
-        rows = drawn(studies, choices(n, 0.05, 0.65, 0.3), 4, difference).dropna(
-            subset="low"
-        )
+        rows = drawn(studies, choices(n, 0.05, 0.65, 0.3), 4, difference).dropna(subset="low")
         about = "interval holds the difference", "contrasts", f"65 % ties, n = {n}"
         yield *about, holds(rows, 0.25).sum(), WIDE, len(rows)
 
@@ -140,28 +124,15 @@ def families(studies):
     rng, wrong = np.random.default_rng(1), 0
     for seed in range(studies):
         scores = pd.DataFrame(rng.normal(size=(40, 6)))
-        found = contrasts(
-            scores, [(k, 0) for k in range(1, 6)], n_resamples=2000, seed=seed
-        )
+        found = contrasts(scores, [(k, 0) for k in range(1, 6)], n_resamples=2000, seed=seed)
         wrong += found["verdict"].isin(["better", "worse"]).any()
-    yield (
-        "any wrong verdict of five",
-        "contrasts",
-        "normal, n = 40",
-        wrong,
-        GROUPED,
-        studies,
-    )
+    yield "any wrong verdict of five", "contrasts", "normal, n = 40", wrong, GROUPED, studies
 
 
 def coverage(studies):
     designs = {}
     # Wilson's interval joins the hull, which errs on the safe side.
-    for name, share in {
-        "93 % zeros": 0.07,
-        "60 % zeros": 0.4,
-        "85 % ones": 0.85,
-    }.items():
+    for name, share in {"93 % zeros": 0.07, "60 % zeros": 0.4, "85 % ones": 0.85}.items():
         for n in (12, 50, 200):
             designs[f"{name}, n = {n}"] = zeros_and_ones(n, share), share, WIDE
     for n, bar in ((12, FEW), (50, COVERAGE)):
@@ -197,9 +168,7 @@ def areas(studies):
         rng, covered, excluded = np.random.default_rng(5), 0, 0
         for _ in range(studies):
             positive = rng.random(len(labels)) < 0.5
-            effects = rng.normal(size=(2, 2, len(sizes)))[
-                :, positive.astype(int), labels
-            ]
+            effects = rng.normal(size=(2, 2, len(sizes)))[:, positive.astype(int), labels]
             scores = effects + positive + rng.normal(size=effects.shape)
             scores = np.rint(scores) if ties else scores
             area = auroc(positive, scores[0], clusters=clusters)
@@ -243,14 +212,7 @@ def runs_compared(studies):
     studies = min(studies, 1000)
     for design, sizes in GROUPS.items():
         share, _ = rejections(sizes, studies)
-        yield (
-            "null with groups",
-            "runs compare",
-            design,
-            round(share * studies),
-            GROUPED,
-            studies,
-        )
+        yield "null with groups", "runs compare", design, round(share * studies), GROUPED, studies
 
 
 def study(studies=2000):
@@ -259,22 +221,8 @@ def study(studies=2000):
     for part in (differences, families, coverage, areas, skewed, runs_compared):
         for what, path, design, count, (low, high), n in part(studies):
             share = wilson(int(count), n)
-            rows.append(
-                (
-                    what,
-                    path,
-                    design,
-                    share.estimate,
-                    share.low,
-                    share.high,
-                    low,
-                    high,
-                    n,
-                )
-            )
-            print(
-                f"{what:28} {path:21} {design:36} {share.estimate:.3f} {low} to {high}"
-            )
+            rows.append((what, path, design, share.estimate, share.low, share.high, low, high, n))
+            print(f"{what:28} {path:21} {design:36} {share.estimate:.3f} {low} to {high}")
     columns = ["what", "path", "design", "share", "low", "high", "bar low", "bar high"]
     return pd.DataFrame(rows, columns=[*columns, "studies"])
 
@@ -285,21 +233,13 @@ if __name__ == "__main__":
     parser.add_argument("--studies", type=int, default=2000)
     options = parser.parse_args()
     table = study(options.studies)
-    shares = [
-        f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()
-    ]
-    bars = (
-        table["bar low"].map("{:.3f}".format)
-        + " to "
-        + table["bar high"].map("{:.3f}".format)
-    )
+    shares = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
+    bars = table["bar low"].map("{:.3f}".format) + " to " + table["bar high"].map("{:.3f}".format)
     shown = table.assign(share=shares, bar=bars)[
         ["what", "path", "design", "share", "bar", "studies"]
     ]
     write_text(options.file, shown.to_csv(index=False, lineterminator="\n"))
     # The interval of the simulated share must reach the bar.
-    outside = table[
-        (table["high"] < table["bar low"]) | (table["low"] > table["bar high"])
-    ]
+    outside = table[(table["high"] < table["bar low"]) | (table["low"] > table["bar high"])]
     print(outside.to_string() if len(outside) else "all within their bars")
     sys.exit(2 if len(outside) else 0)

@@ -63,9 +63,7 @@ def chosen(seed):
             kinds.setdefault(place["kind"], []).append((named, change))
     draw = random.Random(seed)
     shuffled = [draw.sample(kinds[kind], len(kinds[kind])) for kind in sorted(kinds)]
-    return [
-        entry for turn in itertools.zip_longest(*shuffled) for entry in turn if entry
-    ]
+    return [entry for turn in itertools.zip_longest(*shuffled) for entry in turn if entry]
 
 
 # ---- which tests reach a module
@@ -74,9 +72,7 @@ def chosen(seed):
 def imported(tree):
     """Names that a file imports, or names as text and imports when they are asked for."""
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.arg) and node.arg == "casebook"
-        ):  # the fixture that runs commands
+        if isinstance(node, ast.arg) and node.arg == "casebook":  # the fixture that runs commands
             yield "casebook.cli"
         if is_constant(node, str) and node.value.startswith("casebook."):
             yield node.value.partition(":")[0]
@@ -87,9 +83,7 @@ def imported(tree):
             names = [alias.name for alias in node.names]
             yield from (f"{node.module}.{name}" for name in names)
             if node.module == "casebook":  # a public name stands for its module
-                yield from (
-                    f"casebook.{PUBLIC[name]}" for name in names if name in PUBLIC
-                )
+                yield from (f"casebook.{PUBLIC[name]}" for name in names if name in PUBLIC)
 
 
 def importers():
@@ -129,9 +123,7 @@ def reaching(module, graph):
         return -sum((part in name) + (part in Path(name).stem) for part in parts), name
 
     while level:
-        above = sorted(
-            {x for name in level for x in graph.get(name, ())} - seen, key=distance
-        )
+        above = sorted({x for name in level for x in graph.get(name, ())} - seen, key=distance)
         seen |= set(above)
         reached += [x for x in above if "/" in x]
         level = [x for x in above if "/" not in x]
@@ -145,16 +137,11 @@ def reaching(module, graph):
 class Copy:
     def __init__(self, folder):
         self.root = Path(folder) / ROOT.name
-        ignored = shutil.ignore_patterns(
-            ".git", ".venv", "_build", "report", "__pycache__"
-        )
+        ignored = shutil.ignore_patterns(".git", ".venv", "_build", "report", "__pycache__")
         shutil.copytree(ROOT, self.root, ignore=ignored)
         shutil.copytree(ROOT / RUN, self.root / RUN)
         (Path(folder) / "shared").symlink_to(ROOT.parent / "shared")
-        for command in (
-            ["init", "-q"],
-            ["add", "."],
-        ):  # a test asks which files are tracked
+        for command in (["init", "-q"], ["add", "."]):  # a test asks which files are tracked
             subprocess.run(["git", *command], cwd=self.root, check=True)
 
     def run(self, *command, **variables):
@@ -165,22 +152,13 @@ class Copy:
         }
         env |= variables
         with tempfile.TemporaryFile("w+") as output:
-            given = {
-                "cwd": self.root,
-                "env": env,
-                "stdout": output,
-                "stderr": subprocess.STDOUT,
-            }
-            process = subprocess.Popen(
-                [sys.executable, *command], start_new_session=True, **given
-            )
+            given = {"cwd": self.root, "env": env, "stdout": output, "stderr": subprocess.STDOUT}
+            process = subprocess.Popen([sys.executable, *command], start_new_session=True, **given)
             try:
                 code = process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 code = "too long"
-            with contextlib.suppress(
-                ProcessLookupError
-            ):  # what it has started ends with it
+            with contextlib.suppress(ProcessLookupError):  # what it has started ends with it
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             output.seek(0)
@@ -191,15 +169,7 @@ class Copy:
         if not tests:
             return []
         code, output = self.run(
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            marked,
-            *options,
-            *tests,
+            "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", marked, *options, *tests
         )
         if code in (0, 5):  # 5: none of them is selected
             return []
@@ -237,10 +207,7 @@ def measure(entries, options):
     too."""
     graph = importers()
     killers = set()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        options.log.open("a", encoding="utf-8") as log,
-    ):
+    with tempfile.TemporaryDirectory() as folder, options.log.open("a", encoding="utf-8") as log:
         copy = Copy(folder)
         for place, (first, last, changed) in entries:
             path = ROOT / place["place"].split(":")[0]
@@ -250,13 +217,7 @@ def measure(entries, options):
             by = copy.notices(*reaching(module_of(path), graph))
             target.write_bytes(source)
             killers.add(by)
-            print(
-                "killed  " if by else "SURVIVED",
-                place["kind"],
-                place["place"],
-                by,
-                flush=True,
-            )
+            print("killed  " if by else "SURVIVED", place["kind"], place["place"], by, flush=True)
             log.write(json.dumps(place | {"by": by}) + "\n")
             log.flush()
         tests = sorted(by for by in killers if "::" in by)
@@ -272,22 +233,15 @@ def measure(entries, options):
 def read(log):
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     tried = [json.loads(line) for line in lines]
-    return {
-        (place["place"], place["kind"], place["old"], place["new"]): place
-        for place in tried
-    }
+    return {(place["place"], place["kind"], place["old"], place["new"]): place for place in tried}
 
 
 def score(tried):
     """Print how many mutants of each kind were killed, of those that count, and the survivors."""
     listed = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
-    reasons = {
-        (entry["file"], entry["old"], entry["new"]): entry["reason"] for entry in listed
-    }
+    reasons = {(entry["file"], entry["old"], entry["new"]): entry["reason"] for entry in listed}
     table = pd.DataFrame(tried)
-    keys = zip(
-        table["place"].str.rpartition(":")[0], table["old"], table["new"], strict=True
-    )
+    keys = zip(table["place"].str.rpartition(":")[0], table["old"], table["new"], strict=True)
     table["reason"] = [reasons.get(key, "") for key in keys]
     table["tried"] = 1
     table["killed"] = table["by"] != ""
@@ -296,9 +250,7 @@ def score(tried):
     sums.loc["all"] = sums.sum()
     print(sums.assign(share=(sums["killed"] / sums["counted"]).round(3)).to_string())
     for place in table[~table["killed"]].itertuples():
-        print(
-            f"{place.place}  {place.kind}  {place.reason}\n  - {place.old}\n  + {place.new}"
-        )
+        print(f"{place.place}  {place.kind}  {place.reason}\n  - {place.old}\n  + {place.new}")
 
 
 def main():
@@ -307,9 +259,7 @@ def main():
     )
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--log", type=Path, required=True, help="a line of JSON for each mutant"
-    )
+    parser.add_argument("--log", type=Path, required=True, help="a line of JSON for each mutant")
     options = parser.parse_args()
     tried = read(options.log)
     entries = chosen(options.seed)[: options.count]

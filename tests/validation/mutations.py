@@ -55,9 +55,7 @@ def changes(node):
     """Yield (kind, node to replace, its new text) of all that is done at a node."""
 
     def like(**fields):
-        new = type(node)(
-            **{name: getattr(node, name) for name in node._fields} | fields
-        )
+        new = type(node)(**{name: getattr(node, name) for name in node._fields} | fields)
         return f"({ast.unparse(new)})"
 
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -71,8 +69,7 @@ def changes(node):
         yield "not", node, f"({ast.unparse(node.operand)})"
     elif isinstance(node, ast.BinOp) and type(node.op) in SWAPPED:
         if not any(
-            isinstance(part, TEXTS) or is_constant(part, str)
-            for part in (node.left, node.right)
+            isinstance(part, TEXTS) or is_constant(part, str) for part in (node.left, node.right)
         ):
             yield "swap", node, like(op=SWAPPED[type(node.op)]())
     elif is_constant(node, bool):
@@ -99,17 +96,10 @@ def can_go(node):
         return not isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Assign):
         names = {
-            x.id
-            for target in node.targets
-            for x in ast.walk(target)
-            if isinstance(x, ast.Name)
+            x.id for target in node.targets for x in ast.walk(target) if isinstance(x, ast.Name)
         }
-        again = any(
-            isinstance(x, ast.Name) and x.id in names for x in ast.walk(node.value)
-        )
-        return again or not any(
-            isinstance(target, ast.Name | ast.Tuple) for target in node.targets
-        )
+        again = any(isinstance(x, ast.Name) and x.id in names for x in ast.walk(node.value))
+        return again or not any(isinstance(target, ast.Name | ast.Tuple) for target in node.targets)
     return isinstance(node, ast.AugAssign | ast.Raise | ast.Assert | ast.Delete)
 
 

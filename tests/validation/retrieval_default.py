@@ -37,10 +37,7 @@ SHORT = {"max_passages": 4}  # minutes instead of an hour
 NEVER = 1_000_000  # words of no document
 # The least work first, which wins among equals.
 CANDIDATES = {
-    f"passages from {least}, reranked to {most}": {
-        "passages_from": least,
-        "rerank_words": most,
-    }
+    f"passages from {least}, reranked to {most}": {"passages_from": least, "rerank_words": most}
     for least, most in itertools.product((NEVER, 200, 130, 0), (80, 100, 150, None))
 }
 CANDIDATES["documented"] = {"mode": "documented"}
@@ -188,11 +185,7 @@ COLLECTIONS = {
     "statutes_200": ("judgments", lambda: statutes(200), {}),
     "feverous": ("claims", lambda: claims("feverous_s", 300, 500), {}),
     "climate": ("claims", lambda: claims("climate_fever_claims", 300, 700), {}),
-    "licence_notices": (
-        "licences",
-        lambda: load("./licence_notices"),
-        WHOLE,
-    ),  # data/make
+    "licence_notices": ("licences", lambda: load("./licence_notices"), WHOLE),  # data/make
     "fire2017_irled": ("judgments", lambda: load("fire2017_irled"), WHOLE),
     "judgments_100": ("judgments", lambda: judgments(100), SHORT),
     "judgments_400": ("judgments", lambda: judgments(400), SHORT),
@@ -248,22 +241,12 @@ def main():
 
 
 def report(frames):
-    falls = {
-        name: [shortfall(frame, key) for key in CANDIDATES]
-        for name, frame in frames.items()
-    }
+    falls = {name: [shortfall(frame, key) for key in CANDIDATES] for name, frame in frames.items()}
     falls = pd.DataFrame(falls, index=list(CANDIDATES))
     print(falls.round(2).to_string())
     print("with all:", falls.max(axis=1).idxmin())
-    rows = {
-        name: frame[frame.columns.intersection(NAMES)].mean()
-        for name, frame in frames.items()
-    }
-    rows = (
-        pd.DataFrame(rows, index=[*PARTS, "full"])
-        .T.rename_axis("collection")
-        .reset_index()
-    )
+    rows = {name: frame[frame.columns.intersection(NAMES)].mean() for name, frame in frames.items()}
+    rows = pd.DataFrame(rows, index=[*PARTS, "full"]).T.rename_axis("collection").reset_index()
     lines = []
     for name, frame in frames.items():
         parts = [part for part in PARTS if part in frame]
@@ -274,9 +257,7 @@ def report(frames):
         each = contrasts(tested, [("full", best)], frame["group"]).iloc[0]
         found = contrasts(tested, [("full", part) for part in parts], frame["group"])
         below = found.loc[(found["p"] <= 0.05) & (found["difference"] < 0), "against"]
-        others = [
-            other for other in frames if COLLECTIONS[other][0] != COLLECTIONS[name][0]
-        ]
+        others = [other for other in frames if COLLECTIONS[other][0] != COLLECTIONS[name][0]]
         held = falls[others].max(axis=1).idxmin()
         bounds = "" if np.isnan(each.low) else f" [{each.low:+.3f}, {each.high:+.3f}]"
         without = frame[held].mean() if held in frame else np.nan

@@ -10,11 +10,7 @@ from casebook.runs.decide import compare_runs
 from casebook.runs.record import RunRecord, now, write_record
 
 METRIC = "null.system.ndcg@10"
-DESIGNS = {
-    "6 x 20": [20] * 6,
-    "15 x 8": [8] * 15,
-    "unequal": [2, 4, 6, 8, 10, 15, 20, 25, 30],
-}
+DESIGNS = {"6 x 20": [20] * 6, "15 x 8": [8] * 15, "unequal": [2, 4, 6, 8, 10, 15, 20, 25, 30]}
 
 
 def rejections(sizes, trials=100, seed=0, *, grouped=True):
@@ -36,9 +32,7 @@ def rejections(sizes, trials=100, seed=0, *, grouped=True):
             ]
             found = compare_runs(*folders, METRIC)
             rejected += found["p_value"] <= 0.05
-            left_out += (
-                found["low"] is not None and not found["low"] <= 0 <= found["high"]
-            )
+            left_out += found["low"] is not None and not found["low"] <= 0 <= found["high"]
     return rejected / trials, left_out / trials
 
 

@@ -14,9 +14,7 @@ def test_truth_is_what_large_studies_approach():
     ratings, severities = simulate(design, np.random.default_rng(1))
     pairs = pair_distribution(severities)
     assert pairs.sum() == pytest.approx(1)
-    found = agreement.agreement_results(
-        ratings, n_resamples=0, coefficients=COEFFICIENTS
-    )
+    found = agreement.agreement_results(ratings, n_resamples=0, coefficients=COEFFICIENTS)
     for name, result in found.items():
         assert abs(result.estimate - true_value(name, pairs)) < 4 * result.se
 
@@ -33,9 +31,7 @@ def test_raters_drawn_anew_are_the_mean_of_many_panels():
 def test_table_of_the_book():
     table = pd.read_csv(TABLE)
     table["coverage"] = table["coverage"].str.split().str[0].astype(float)
-    assert set(table["coefficient"]) == {
-        agreement.COEFFICIENT_TITLES[c] for c in COEFFICIENTS
-    }
+    assert set(table["coefficient"]) == {agreement.COEFFICIENT_TITLES[c] for c in COEFFICIENTS}
     same = table[table["interval"].eq("this panel") & table["truth"].eq("this panel")]
     assert same["coverage"].between(0.93, 0.97).all()
     new = table[table["interval"].eq("new panel")]

@@ -19,9 +19,7 @@ def test_the_table_is_of_these_patterns():
 def test_passages_of_real_judgments_are_harder_than_our_texts(mirror):
     path = mirror / "fire2017_irled" / "prior_cases.jsonl.xz"
     texts = {row["id"]: row["text"] for _, row in read_jsonl(path, ["id", "text"])}
-    real = measured(
-        [p for p in read_passages(texts) if p.split == "real_heldout"], "all"
-    )
+    real = measured([p for p in read_passages(texts) if p.split == "real_heldout"], "all")
     ours = pd.read_csv(TABLE).set_index(["texts", "kind of fact"])
     assert real["F1"] == pytest.approx(0.773, abs=5e-4)
     assert 5 * real["baseline"] < real["low"]

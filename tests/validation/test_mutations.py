@@ -12,7 +12,6 @@ def test_every_mutant_is_another_program():
     source = (ROOT / "lib/casebook/measures/rankshift.py").read_bytes()
     changes = [change for _, change in places(source)]
     programs = {
-        ast.dump(ast.parse(source[:first] + new + source[last:]))
-        for first, last, new in changes
+        ast.dump(ast.parse(source[:first] + new + source[last:])) for first, last, new in changes
     }
     assert ast.dump(ast.parse(source)) not in programs and len(changes) > 100

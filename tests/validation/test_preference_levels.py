@@ -18,8 +18,4 @@ def test_each_line_holds_in_the_scope_that_it_states():
     assert rejected.loc["items differ", "pooled sign"] > 0.08
     book = book_table(study)
     assert len(book) == len(CONDITIONS) and book.shape[1] == 4
-    assert (
-        book[book.iloc[:, 0].str.startswith("raters lean (")][THESE_RATERS]
-        .item()
-        .endswith("*")
-    )
+    assert book[book.iloc[:, 0].str.startswith("raters lean (")][THESE_RATERS].item().endswith("*")

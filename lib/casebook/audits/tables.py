@@ -51,9 +51,7 @@ RowCheck = namedtuple("RowCheck", "possible alone implied chance")
 def check_row(reported, n, positives, decimals=3):
     """Check one row by enumerating all confusion tables; values are rounded or cut."""
     if n not in range(1, MOST_CLAIMS + 1):
-        raise InputError(
-            f"n must be a whole number between 1 and {MOST_CLAIMS:,}, not {n:g}"
-        )
+        raise InputError(f"n must be a whole number between 1 and {MOST_CLAIMS:,}, not {n:g}")
     if positives not in range(int(n) + 1):
         raise InputError(f"{positives:g} positives of {n:g} claims are impossible")
     if not isinstance(decimals, dict):
@@ -76,9 +74,7 @@ def check_row(reported, n, positives, decimals=3):
 
 def _measures_of_tables(n, positives):
     """Measures of every confusion table of so many claims."""
-    tp, tn = (
-        counts.ravel() for counts in np.indices((positives + 1, n - positives + 1))
-    )
+    tp, tn = (counts.ravel() for counts in np.indices((positives + 1, n - positives + 1)))
     fn = positives - tp
     fp = n - positives - tn
     measures = pd.DataFrame({"accuracy": (tp + tn) / n})
@@ -101,9 +97,7 @@ def _may_be(values, reported, decimals):
     """Which values may have been rounded or cut to this one; ties go either way."""
     step = 10.0**-decimals
     is_nearest = np.abs(values - reported) <= step / 2 + ROUNDING_SLACK
-    is_cut = (values >= reported - ROUNDING_SLACK) & (
-        values < reported + step - ROUNDING_SLACK
-    )
+    is_cut = (values >= reported - ROUNDING_SLACK) & (values < reported + step - ROUNDING_SLACK)
     return is_nearest | is_cut
 
 
@@ -148,9 +142,7 @@ def check_tables(rows):
         shown = {measure: _numbers(part, measure) for measure in measures}
         decimals = {measure: places for measure, (_, places) in shown.items()}
         for index, row in part.iterrows():
-            reported = {
-                measure: values[index] for measure, (values, _) in shown.items()
-            }
+            reported = {measure: values[index] for measure, (values, _) in shown.items()}
             try:
                 check = check_row(reported, row["n"], row["positives"], decimals)
             except InputError as error:
@@ -224,10 +216,7 @@ def possible_shares(rows, dataset):
     shares["verdict"] = np.where(shares["value"] == 1, NO_DIFFERENCE, WORSE)
     shares = shares.assign(low=np.nan, high=np.nan, null=1.0, margin=0.0)
     shares["reason"] = "all_rows_counted"
-    shares["note"] = [
-        _assumptions(rows),
-        *[""] * (len(shares) - 1),
-    ]  # it is on all rows
+    shares["note"] = [_assumptions(rows), *[""] * (len(shares) - 1)]  # it is on all rows
     return Scores(pd.DataFrame(), MEASURE, dataset, unit="rows").described(shares)
 
 
@@ -262,9 +251,7 @@ def reported_items(rows):
     items["text"] = "Reported of " + items["n"].astype(str) + " claims"
     for verdict in items["verdict"].unique():
         items[verdict] = items["verdict"] == verdict
-    return item_page(
-        items, noun="row", ready=[(IMPOSSIBLE, None, None)], shown=ALL_TEXTS
-    )
+    return item_page(items, noun="row", ready=[(IMPOSSIBLE, None, None)], shown=ALL_TEXTS)
 
 
 # --- means
@@ -328,9 +315,7 @@ def read_tables(path, n=None, positives=None):
     given = {name: count for name, count in counts.items() if count}
     needed = ["row", *(counts.keys() - given.keys())]
     hint = ". Counts that it lacks: --n, --positives"
-    reading = read_roles(
-        table, "reported", needed, dict.fromkeys(given, "-"), hint=hint
-    )
+    reading = read_roles(table, "reported", needed, dict.fromkeys(given, "-"), hint=hint)
     if reading.columns.keys().isdisjoint(REPORTED_MEASURES):
         raise refusal(path, f"has none of the columns {', '.join(REPORTED_MEASURES)}")
     rows = reading.table.assign(where=[f"{path}:{line}" for line in table.index])

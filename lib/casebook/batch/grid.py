@@ -19,9 +19,7 @@ from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 DATASETS = ("dataset", "datasets")  # parameters
-EVERY = (
-    "*"  # need of a cell that runs after every other cell of its run, done or failed
-)
+EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -38,9 +36,7 @@ class Cell:
 
     @property
     def source(self):
-        return paths.notebook_files().get(
-            self.notebook, paths.NOTEBOOKS / self.notebook
-        )
+        return paths.notebook_files().get(self.notebook, paths.NOTEBOOKS / self.notebook)
 
 
 # --- reading
@@ -50,9 +46,7 @@ def load_grid(path=DEFAULT_GRID):
     path = Path(path)
     rows = read_yaml(path)
     if not isinstance(rows, list):
-        raise InputError(
-            f"{path}: a grid is a list of rows, each with a name and a notebook"
-        )
+        raise InputError(f"{path}: a grid is a list of rows, each with a name and a notebook")
     cells = []
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number}"
@@ -69,9 +63,7 @@ def load_grid(path=DEFAULT_GRID):
     names = [cell.name for cell in cells]
     needed = {need for cell in cells for need in cell.needs}
     faults = {
-        "used by more than one row": [
-            name for name in set(names) if names.count(name) > 1
-        ],
+        "used by more than one row": [name for name in set(names) if names.count(name) > 1],
         "needed, and no row": sorted(needed - {*names, EVERY}),
         "no name of a cell: leave the dot out": [name for name in names if "." in name],
     }
@@ -111,9 +103,7 @@ def select(cells, names=(), tag="default", overrides=None):
     if not found:
         tags = sorted({tag for cell in cells for tag in cell.tags})
         near = did_you_mean(tag, tags)
-        raise InputError(
-            f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}"
-        )
+        raise InputError(f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}")
     chosen = []
     known = set()
     for cell in {cell.name: cell for cell in found}.values():
@@ -143,9 +133,7 @@ def _cells_named(name, cells, tag, overrides):
     if name not in notebooks:
         names = sorted({cell.experiment for cell in cells})
         near = did_you_mean(name, {*names, *(cell.name for cell in cells)})
-        raise InputError(
-            f"unknown experiment {name!r}{near}; known: {', '.join(names)}"
-        )
+        raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(names)}")
     cell = Cell(name, notebooks[name])
     # With other data the other parameters of a configuration mean nothing.
     kinds = annotations(cell.source)

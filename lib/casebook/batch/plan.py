@@ -39,9 +39,7 @@ class Planned:
     inputs: dict
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
     changed: tuple = ()
-    settings: ModelSettings = field(
-        default_factory=ModelSettings
-    )  # of models in its kernel
+    settings: ModelSettings = field(default_factory=ModelSettings)  # of models in its kernel
 
     @property
     def key(self):
@@ -60,9 +58,7 @@ def plan(cells, run, force=False):
         needed = {name: planned[name].key for name in needs if name in planned}
         again = force
         if EVERY in cell.needs:  # alone it reads what any batch may have changed
-            again |= (
-                any(item.status != "cached" for item in planned.values()) or not planned
-            )
+            again |= any(item.status != "cached" for item in planned.values()) or not planned
         planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), again)
     return [replace(planned[cell.name], settings=settings) for cell in cells]
 
@@ -103,11 +99,7 @@ def inputs_of(cell, common, needed=None):
         "parameters": portable_parameters(cell.parameters, cell.source),
         "data": _data_hashes(cell, files.get("log")),
     }
-    hashes = {
-        name: [tree_digest(path) for path in files[name]]
-        for name in files
-        if files[name]
-    }
+    hashes = {name: [tree_digest(path) for path in files[name]] for name in files if files[name]}
     if hashes:
         inputs["files"] = hashes
     if needed:
@@ -116,16 +108,12 @@ def inputs_of(cell, common, needed=None):
 
 
 def _data_hashes(cell, log):
-    if (
-        cell.experiment == "assistant" and log
-    ):  # which is evaluated instead of a data set
+    if cell.experiment == "assistant" and log:  # which is evaluated instead of a data set
         return {f"log {Path(path).name}": tree_digest(path) for path in log}
     values = defaults(cell.source) | cell.parameters
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = list(card_files())
-    return {
-        name: data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)
-    }
+    return {name: data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)}
 
 
 def data_hash(value):
@@ -141,9 +129,7 @@ def data_hash(value):
     if name_and_folder:
         name, folder = name_and_folder
         if card_of(name):
-            raise InputError(
-                f"{folder}: {name} is a data set of ours: call it NAME={folder}"
-            )
+            raise InputError(f"{folder}: {name} is a data set of ours: call it NAME={folder}")
         if not folder.is_dir():
             raise InputError(f"dataset {value!r}: no such folder")
         return tree_digest(folder)
@@ -173,9 +159,7 @@ def sole_writer(run):
 def check_writable(run):
     folder = run_dir(run)
     if not writable(folder):
-        raise InputError(
-            f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results"
-        )
+        raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
 
 
 def record_path(run, cell):

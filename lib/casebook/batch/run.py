@@ -39,14 +39,8 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
     with sole_writer(run):
         try:
             if waiting:
-                with _workers(
-                    run, list(waiting.values()), workers, scheduler
-                ) as executor:
-                    options = {
-                        "run": run,
-                        "folder": str(Path.cwd()),
-                        "timeout": timeout,
-                    }
+                with _workers(run, list(waiting.values()), workers, scheduler) as executor:
+                    options = {"run": run, "folder": str(Path.cwd()), "timeout": timeout}
                     execute = partial(_execute, executor.fault, **options)
                     _work(waiting, outcomes, execute, executor, report)
         finally:  # also when interrupted: what is done counts
@@ -100,9 +94,7 @@ def in_order(waiting):
     try:
         sorter.prepare()
     except CycleError as error:
-        raise InputError(
-            f"{', '.join(error.args[1])}: need each other in a circle"
-        ) from None
+        raise InputError(f"{', '.join(error.args[1])}: need each other in a circle") from None
     return sorter
 
 

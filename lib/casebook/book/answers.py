@@ -74,13 +74,7 @@ class Question:
         first = {}
         for case in self.cases:
             headline = case.headline
-            key = (
-                case.page,
-                headline.measure,
-                headline.null,
-                case.data,
-                headline.verdict,
-            )
+            key = (case.page, headline.measure, headline.null, case.data, headline.verdict)
             first.setdefault(key, case)
         return list(first.values())
 

@@ -88,11 +88,7 @@ def _run(words):
         return _complain(message, 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        remedy = (
-            ": make room, then the same command again"
-            if error.errno in DISK_FULL
-            else ""
-        )
+        remedy = ": make room, then the same command again" if error.errno in DISK_FULL else ""
         return _complain(f"{where}{error.strerror or error}{remedy}", 1)
     except SystemExit as stop:
         if not isinstance(stop.__context__, BrokenPipeError):

@@ -32,10 +32,7 @@ SCREEN = 80  # columns
 KEYWORD = Parameter.KEYWORD_ONLY
 
 app = typer.Typer(
-    name="casebook",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
 )
 
 
@@ -53,9 +50,7 @@ def command(group=app, name=None):
         if group is not app:
             words.insert(0, group.info.name)
         callback = declared(function, " ".join(words))
-        group.command(words[-1], cls=Command, help=DECLARED[" ".join(words)]["help"])(
-            callback
-        )
+        group.command(words[-1], cls=Command, help=DECLARED[" ".join(words)]["help"])(callback)
         return function
 
     return register
@@ -133,9 +128,7 @@ class Command(TyperCommand):
         rows = [_help_row(each) for each in self.params if each.name not in also]
         if rows:
             formatter.write_dl(rows, col_max=SCREEN // 4)
-        flags = [
-            flag for each in self.params if each.name in also for flag in each.opts
-        ]
+        flags = [flag for each in self.params if each.name in also for flag in each.opts]
         if flags:
             formatter.write_text(f"Also {' '.join(flags)}: see casebook --help.")
 
@@ -160,8 +153,6 @@ def _declaration(context):
 def _help_row(parameter):
     if parameter.param_type_name == "argument":
         return parameter.metavar or parameter.name.upper(), parameter.help
-    is_plain = (
-        isinstance(parameter.default, str | int | float) and not parameter.is_flag
-    )
+    is_plain = isinstance(parameter.default, str | int | float) and not parameter.is_flag
     default = f" [{parameter.default}]" if is_plain else ""
     return ", ".join(parameter.opts), f"{parameter.help}{default}"

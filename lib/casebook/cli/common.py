@@ -20,9 +20,7 @@ def use_models(device, precision, batch_size):
 
 def visible(text, hidden=CONTROLS):
     r"""Text whose control characters are seen, as \x1b, and do nothing; those of direction too."""
-    return re.sub(
-        f"[{hidden}]", lambda found: found[0].encode("unicode_escape").decode(), text
-    )
+    return re.sub(f"[{hidden}]", lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def in_line(text):
@@ -43,12 +41,8 @@ def say(line):
 def show(report, as_json, *parts, digits="z.4f"):
     """Print a report as JSON, or for people lines and tables: those given, else all of it."""
     if as_json:
-        text = json.dumps(
-            plain(report), indent=2, ensure_ascii=False, allow_nan=False, default=str
-        )
-        typer.echo(
-            re.sub(f"[{CONTROLS}]", lambda found: f"\\u{ord(found[0]):04x}", text)
-        )
+        text = json.dumps(plain(report), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+        typer.echo(re.sub(f"[{CONTROLS}]", lambda found: f"\\u{ord(found[0]):04x}", text))
         return
     for part in parts or lines_of(report):
         echo(table_text(part, digits) if hasattr(part, "columns") else part)
@@ -68,9 +62,7 @@ def lines_of(report):
             yield f"\n{name}"
             yield value
         elif isinstance(value, dict):
-            yield from lines_of(
-                {f"{name} {inner}": each for inner, each in value.items()}
-            )
+            yield from lines_of({f"{name} {inner}": each for inner, each in value.items()})
         else:
             items = value if isinstance(value, list | tuple) else [value]
             texts = [_short(item) for item in items if item is not None]
@@ -99,9 +91,7 @@ def table_text(frame, digits="z.4f", markdown=False):
 def plain(value):
     """What JSON can hold: frames as lists of rows, undefined numbers as None."""
     if hasattr(value, "to_json"):
-        return json.loads(
-            value.to_json(orient="records", double_precision=15, date_format="iso")
-        )
+        return json.loads(value.to_json(orient="records", double_precision=15, date_format="iso"))
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -55,9 +55,7 @@ def what_is_missing(error):
 
 
 def _missing(extra):
-    return sorted(
-        {package for name, package in EXTRAS[extra].items() if not find_spec(name)}
-    )
+    return sorted({package for name, package in EXTRAS[extra].items() if not find_spec(name)})
 
 
 def _remedy(package, extra, missing):

@@ -12,16 +12,7 @@ from casebook.paths import home_path, writable
 group = command_group(
     "factcheck", "Check claims against a collection, and score anyone's verdicts."
 )
-PART_COLUMNS = [
-    "system",
-    "against",
-    "difference",
-    "low",
-    "high",
-    "p_adjusted",
-    "verdict",
-    "reason",
-]
+PART_COLUMNS = ["system", "against", "difference", "low", "high", "p_adjusted", "verdict", "reason"]
 
 
 @command(group)
@@ -68,9 +59,7 @@ def run(
     drawn = {"n_resamples": n_resamples, "seed": seed}
     report, scores = factcheck.score.as_report(*judged, **drawn)
     if out is not None:
-        write_text(
-            out, report["log"].to_json(orient="records", lines=True, force_ascii=False)
-        )
+        write_text(out, report["log"].to_json(orient="records", lines=True, force_ascii=False))
     cost = factcheck.score.performance(results)
     show(report, as_json, *_report_parts(report, scores, cost))
     errors = [result.error for result in results if result.error]
@@ -90,9 +79,7 @@ def ablate(
     as_json,
     **options,
 ):
-    documents = factcheck.evidence.load_documents(
-        corpus or [factcheck.evidence.OWN_COLLECTION]
-    )
+    documents = factcheck.evidence.load_documents(corpus or [factcheck.evidence.OWN_COLLECTION])
     if claims:
         told = {"columns": columns, "values": values, "rows": rows}
         checked, reading = factcheck.claims.read_labelled(claims, documents, **told)
@@ -114,9 +101,7 @@ def _checker(documents, **parts):
     checker = factcheck.pipeline.checker_of(documents, **parts)
     if not checker.passing:
         gate = f"the credibility gate ({checker.config.gate})"
-        say(
-            f"note: none of {len(checker.base)} documents passes {gate}: no claim gets evidence"
-        )
+        say(f"note: none of {len(checker.base)} documents passes {gate}: no claim gets evidence")
     return checker
 
 
@@ -126,12 +111,8 @@ def _report_parts(report, scores, cost):
         yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
         if claim["explanation"]:
             yield textwrap.indent(claim["explanation"], "    ")
-    yield from lines_of(
-        {"outcomes": report["outcomes"], "categories": report["categories"]}
-    )
-    yield from lines_of(
-        {"cost of a claim": cost, "explanations": report["explanations"]}
-    )
+    yield from lines_of({"outcomes": report["outcomes"], "categories": report["categories"]})
+    yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
     if scores:
         yield "\nverdicts against the labels"
         yield from lines_of(scores.summary())

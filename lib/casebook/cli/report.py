@@ -15,9 +15,7 @@ def init(folder, title, author, licence):
     from casebook.project import start_project
 
     start_project(folder, title, author, licence)
-    echo(
-        f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml"
-    )
+    echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
 
 
 @command()
@@ -26,9 +24,7 @@ def report(run, tag, grid, force, device, precision, batch_size, **options):
     require("book")
     cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
     _pull(batch.grid.select(cells, tag=tag))
-    batch.run.run_batch(
-        _plan(run, cells, [], tag, {}, force), run, report=say, **options
-    )
+    batch.run.run_batch(_plan(run, cells, [], tag, {}, force), run, report=say, **options)
     build(run)
 
 
@@ -49,12 +45,7 @@ def run(
     use_models(device, precision, batch_size)
     require("book")
     planned = _plan(
-        run,
-        batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID),
-        names,
-        tag,
-        parameters,
-        force,
+        run, batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID), names, tag, parameters, force
     )
     if dry_run:
         for item in planned:
@@ -82,9 +73,7 @@ def _pull(cells):
     """Fetch the data sets of cells; for published answers and votes others may stand in."""
     names = set()
     for cell in cells:
-        names |= {cell.parameters.get("dataset"), cell.parameters.get("rating_set")} - {
-            None
-        }
+        names |= {cell.parameters.get("dataset"), cell.parameters.get("rating_set")} - {None}
     for name in sorted(names):
         try:
             if data_folder(name) is None:

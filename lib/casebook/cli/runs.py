@@ -41,16 +41,8 @@ def list_(context, workflow, as_json):
     names = measured.groupby("path")["dataset"].unique()
     rows["data"] = rows["path"].map(names.str.join(", "))
     rows["key"] = rows["key"].map(runs.registry.short_key)
-    report = {
-        "runsRoot": str(listing.root),
-        "runs": rows,
-        "unreadable": listing.unreadable,
-    }
-    show(
-        report,
-        as_json,
-        rows[["completed", "workflow", "path", "data", "success", "key"]],
-    )
+    report = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
+    show(report, as_json, rows[["completed", "workflow", "path", "data", "success", "key"]])
 
 
 @command(group)
@@ -68,11 +60,7 @@ def _show_ranking(listing, measure, top, as_json):
     rows = runs.registry.ranked(listing, measure).head(top)
     table = runs.decide.ranking(listing, rows)
     metric = runs.record.metric_label(runs.record.metric_key(measure))
-    report = {
-        "runsRoot": str(listing.root),
-        "metric": metric,
-        "totalRuns": len(listing.runs),
-    }
+    report = {"runsRoot": str(listing.root), "metric": metric, "totalRuns": len(listing.runs)}
     report |= {"unreadable": listing.unreadable, "top": table}
     title = f"{listing.root}: {metric}, {len(listing.runs)} runs"
     show(report, as_json, title, table.dropna(axis=1, how="all"))
@@ -103,9 +91,7 @@ def verify(context, as_json):
     lines = faults or [f"{entries} entries, the chain holds"]
     show({"entries": entries, "faults": faults}, as_json, *lines)
     if faults:
-        raise CheckFailed(
-            f"{len(faults)} faults in {root}: restore the log from a copy"
-        )
+        raise CheckFailed(f"{len(faults)} faults in {root}: restore the log from a copy")
 
 
 @command(group)
@@ -145,14 +131,9 @@ def rollback(context, reason, measure, as_json):
 def matrix(context, spec, dry, as_json):
     plan = read_yaml(spec)
     try:
-        commands = {
-            each["name"]: shlex.join(map(str, each["args"]))
-            for each in plan["variants"]
-        }
+        commands = {each["name"]: shlex.join(map(str, each["args"])) for each in plan["variants"]}
     except (KeyError, TypeError):
-        raise InputError(
-            f"{spec}: expected variants, a list of name and args"
-        ) from None
+        raise InputError(f"{spec}: expected variants, a list of name and args") from None
     if dry:
         show(commands, as_json)
         return
@@ -167,9 +148,7 @@ def matrix(context, spec, dry, as_json):
     after = {"compareMetric": "ndcg@3", "top": 10} | plan.get("after", {})
     _show_ranking(_listing(context), after["compareMetric"], after["top"], as_json)
     if failed:
-        raise BatchFailed(
-            f"{len(failed)} of {len(commands)} variants: {', '.join(failed)}"
-        )
+        raise BatchFailed(f"{len(failed)} of {len(commands)} variants: {', '.join(failed)}")
 
 
 @command(gate, "run")

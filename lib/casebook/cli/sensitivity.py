@@ -10,9 +10,7 @@ from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
 from casebook.plugins import is_plugin
 
-group = command_group(
-    "sensitivity", "Edit the facts of cases and measure how retrieval responds."
-)
+group = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
 explained = command_group("explain", "Measure explanations against their sources.")
 explained.callback()(lambda: None)  # a group, although it has one command
 DECISIVE = 1.5  # mean displacement, documented
@@ -42,9 +40,7 @@ def run(
     sheet, read = sensitivity.cases.read_case(case, extractor, name, domain, **told)
     _say_gaps([sheet], domain)
     documents = assistant.log.documents_of(dataset)
-    tree = sensitivity.study.run_case(
-        sheet, documents, settings, judge, domain, **search
-    )
+    tree = sensitivity.study.run_case(sheet, documents, settings, judge, domain, **search)
     decisive = DECISIVE if threshold is None else threshold
     report = explain.tree_report.tree_report(tree, documents, decisive)
     notes = [*_notes(domain, judge), *read]
@@ -81,19 +77,12 @@ def evaluate(
     _say_gaps(collection.sheets, domain, collection.annotations)
     mode = search.pop("mode")
     search |= {"validator": judge, "chunking": False, "n_resamples": n_resamples}
-    study = sensitivity.study.run_sensitivity_study(
-        collection, [mode], settings, **search
-    )
+    study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)
     tables = study.tables(mode, DECISIVE if threshold is None else threshold)
     notes = _notes(domain, judge)
     counts = {"documents": len(collection.documents), "cases": len(collection.sheets)}
     counts |= collection.account
-    report = {
-        "cases": collection.name,
-        "corpus": str(corpus),
-        "mode": mode,
-        "k": search["k"],
-    }
+    report = {"cases": collection.name, "corpus": str(corpus), "mode": mode, "k": search["k"]}
     report |= {"notes": notes, "counts": counts, "tables": tables}
     lines = [f"note: {note}" for note in notes]
     show_report(report, as_json, out, *lines, *lines_of(counts | tables))
@@ -126,10 +115,7 @@ def _domain_and_judge(facts, validator):
 def _notes(domain, judge):
     if judge is None:
         return domain.notes
-    return [
-        *domain.notes,
-        *judge.notes(),
-    ]  # what the model did not answer, and its cost
+    return [*domain.notes, *judge.notes()]  # what the model did not answer, and its cost
 
 
 def _say_gaps(*told):
@@ -148,20 +134,12 @@ def _settings(
     **others,
 ):
     """Settings of the search and of the trees: those asked for, or the documented ones."""
-    uses_encoder = (
-        not is_plugin(mode) and retrieval.settings.config_for(mode).uses_encoder
-    )
+    uses_encoder = not is_plugin(mode) and retrieval.settings.config_for(mode).uses_encoder
     if encoder and not uses_encoder:
-        raise InputError(
-            f"--encoder has no effect with --mode {mode}: leave one of them out"
-        )
+        raise InputError(f"--encoder has no effect with --mode {mode}: leave one of them out")
     if documented:
         others |= {"max_depth": depth or 2, "children": children or 5}
     else:
-        others |= {
-            "max_depth": depth or 1,
-            "children": children,
-            "placebo_draws": placebos,
-        }
+        others |= {"max_depth": depth or 1, "children": children, "placebo_draws": placebos}
     settings = sensitivity.tree.TreeSettings(original=documented, **others)
     return {"mode": mode, "encoder": encoder, "k": k}, settings

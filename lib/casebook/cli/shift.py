@@ -5,9 +5,7 @@ from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, show
 
 group = command_group("shift", "Learn and evaluate shifts of query embeddings.")
-segments_group = command_group(
-    "segments", "Apply a shift to some queries and skip others."
-)
+segments_group = command_group("segments", "Apply a shift to some queries and skip others.")
 
 
 @command(group)
@@ -54,10 +52,7 @@ def evaluate(
     layout, trained, setup = _trained(dataset, latest, training, domain, tenant)
     options["mode"] = "shared" if shared_references else "per-query"
     report = shift.artifacts.run_evaluators(setup, trained, layout, **options)
-    lines = [
-        *lines_of(report["metrics"]),
-        f"means over n = {report['n']} test questions",
-    ]
+    lines = [*lines_of(report["metrics"]), f"means over n = {report['n']} test questions"]
     lines += lines_of({"note": report["note"]})
     show(report, as_json, *lines, *report["notes"], report["folder"])
     if report["verdict"]:
@@ -89,7 +84,5 @@ def _trained(dataset, latest, folder, domain, tenant):
     layout = _layout(dataset, domain, tenant)
     if folder is not None:
         runs.registry.check_tenant(folder, layout.tenant)
-    trained = shift.artifacts.find_training(
-        dataset, layout.results, newest=latest, folder=folder
-    )
+    trained = shift.artifacts.find_training(dataset, layout.results, newest=latest, folder=folder)
     return layout, *trained

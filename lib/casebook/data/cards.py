@@ -30,9 +30,7 @@ KIND_OF_LOADER = {
 OPEN_LICENCES = ("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-")
 
 # A path below the folder that it is joined to.
-RelativePath = Annotated[
-    str, StringConstraints(pattern=r"^([\w-][\w.-]*/)*[\w-][\w.-]*$")
-]
+RelativePath = Annotated[str, StringConstraints(pattern=r"^([\w-][\w.-]*/)*[\w-][\w.-]*$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 # A text of one line, however the card breaks it.
 Line = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
@@ -56,9 +54,7 @@ class Source(_Strict):
     shipped: RelativePath | None = None
     mirror: RelativePath | None = None
     wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
-    url: Annotated[str, StringConstraints(pattern=r"^https://[^@?]+$")] | None = (
-        None  # no secrets
-    )
+    url: Annotated[str, StringConstraints(pattern=r"^https://[^@?]+$")] | None = None  # no secrets
     member: RelativePath | None = None  # of the wheel
     rename: dict[str, RelativePath] = {}
 
@@ -70,9 +66,7 @@ class Source(_Strict):
         return self.rename.get(name, name)
 
     def __str__(self):
-        return self.address or (
-            f"mirror/{self.mirror}" if self.mirror else "the project"
-        )
+        return self.address or (f"mirror/{self.mirror}" if self.mirror else "the project")
 
 
 class Split(_Strict):

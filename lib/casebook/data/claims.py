@@ -70,9 +70,7 @@ def load_claims(path, kind="plain"):
             label = record.pop(layout["label"], None) or None
             known = label and layout["labels"][label]
             found = record.pop(layout["evidence"], None)
-            passages += [
-                (name, *passage) for passage in _EVIDENCE[kind](name, found, layout)
-            ]
+            passages += [(name, *passage) for passage in _EVIDENCE[kind](name, found, layout)]
         except (KeyError, TypeError, AttributeError) as error:
             problem = f"is not a record of {kind}: no field or label {error}"
             raise refusal(path, problem, number) from error
@@ -80,9 +78,7 @@ def load_claims(path, kind="plain"):
             raise refusal(path, f"id {name!r} stood already above", number)
         row = {"claim_id": name, "claim": None, "label": known, "original_label": label}
         rows[name] = row | record
-    claims = pd.DataFrame([*rows.values()], dtype=object).rename(
-        columns=layout["columns"]
-    )
+    claims = pd.DataFrame([*rows.values()], dtype=object).rename(columns=layout["columns"])
     evidence = pd.DataFrame(passages, columns=EVIDENCE_COLUMNS)
     return claim_set(Path(path).name.split(".")[0], "all", claims, evidence)
 
@@ -104,9 +100,7 @@ def own_claims(card, files, split):
     names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
     claims = pd.DataFrame(rows).rename(columns=names)
     claims["label"] = claims["original_label"].map(FORMATS["plain"]["labels"])
-    claims = claims[
-        ["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]
-    ]
+    claims = claims[["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]]
     # Every part needs its own passage: together they are one gold set.
     atoms = pd.json_normalize(rows, "atoms", "id").drop(columns="text")
     names = {"id": "claim_id", "evidence.doc_id": "source", "evidence.quote": "text"}

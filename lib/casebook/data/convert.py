@@ -24,9 +24,7 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
     for key, name in (columns or {}).items():
         part, _, role = key.partition(".")
         if part not in told:
-            raise InputError(
-                f"--columns: {key!r} is no corpus.ROLE, queries.ROLE or qrels.ROLE"
-            )
+            raise InputError(f"--columns: {key!r} is no corpus.ROLE, queries.ROLE or qrels.ROLE")
         told[part][role] = name
     readings = {}
     contents = {}
@@ -41,9 +39,7 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
         rankings, reading = read_rankings(path, "qrels", told["qrels"], prefix="qrels.")
         lines = ["query-id\tcorpus-id\tscore\n"]
         for query, grades in rankings.items():
-            lines += [
-                f"{query}\t{document}\t{grade}\n" for document, grade in grades.items()
-            ]
+            lines += [f"{query}\t{document}\t{grade}\n" for document, grade in grades.items()]
         contents[name] = "".join(lines)
         if reading is not None:  # as it is of TREC's own text
             readings[f"qrels {split}"] = reading
@@ -56,9 +52,7 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
 
 # Documents or questions that have a text, and what was read.
 def _texts(part, path, columns):
-    reading = read_roles(
-        read_table(path), part, ["id", "text"], columns, prefix=f"{part}."
-    )
+    reading = read_roles(read_table(path), part, ["id", "text"], columns, prefix=f"{part}.")
     for role in reading.columns:
         reading.texts(role, may_be_empty=role != "id")
     reading.refuse_repeats("id")

@@ -27,29 +27,17 @@ def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING, card
         there = ", ".join(sorted(path.name for path in folder.rglob("*qrel*/*")))
         rule = "judgements are in qrels/SPLIT.tsv, under the line query-id, corpus-id, score"
         raise InputError(f"{qrels}: no such file: {rule}; there are {there}")
-    return load_files(
-        *texts, qrels, key=key, split=split, card=card, max_missing=max_missing
-    )
+    return load_files(*texts, qrels, key=key, split=split, card=card, max_missing=max_missing)
 
 
 def load_files(
-    documents,
-    queries,
-    qrels,
-    *,
-    key,
-    split,
-    card=None,
-    max_missing=MAX_MISSING,
-    id_field="_id",
+    documents, queries, qrels, *, key, split, card=None, max_missing=MAX_MISSING, id_field="_id"
 ):
     """Documents and queries in JSON lines with judgements in TREC format, or in a table."""
     documents = _documents(documents, id_field)
     queries = read_questions(queries, id_field)
     grades, _ = read_rankings(qrels, "qrels")
-    judged = pd.Series(
-        {query: [*row] for query, row in grades.items()}, dtype=object
-    ).explode()
+    judged = pd.Series({query: [*row] for query, row in grades.items()}, dtype=object).explode()
     is_asked = judged.index.isin(queries["query_id"])
     is_there = judged.isin(documents["doc_id"])
     missing = judged[~(is_asked & is_there)]
@@ -78,9 +66,7 @@ def read_frame(path, id_field, id_column):
         name = record.pop(id_field)
         metadata = record.pop("metadata", None) or {}
         if id_column in record or metadata.keys() & {id_column, "title", *record}:
-            raise InputError.at(
-                path, number, "a field of metadata has the name of another column"
-            )
+            raise InputError.at(path, number, "a field of metadata has the name of another column")
         if not name.strip() or name in rows:
             raise InputError.at(
                 path, number, f"{id_field} {name!r} is empty or stands above already"
@@ -107,9 +93,7 @@ def read_questions(path, id_field="_id"):
 
 
 def _groups(queries):
-    return (
-        queries.set_index("query_id")["group"].to_dict() if "group" in queries else None
-    )
+    return queries.set_index("query_id")["group"].to_dict() if "group" in queries else None
 
 
 def read_collection(folder, titles=True):
@@ -118,11 +102,7 @@ def read_collection(folder, titles=True):
     if not folder.is_dir() or any(folder.glob("corpus.jsonl*")):
         documents = _documents(one_of(folder, "corpus"))
         return with_titles(documents) if titles else documents
-    paths = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in (".txt", ".md")
-    ]
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in (".txt", ".md")]
     rows = [(path.relative_to(folder).as_posix(), read_text(path)) for path in paths]
     documents = pd.DataFrame(rows, columns=["doc_id", "text"])
     documents = documents[documents["text"].str.strip() != ""]
@@ -137,11 +117,7 @@ def with_titles(documents):
     if "title" not in documents:
         return documents
     titles = documents["title"].fillna("")
-    texts = (
-        (titles + " " + documents["text"])
-        .str.strip()
-        .where(titles != "", documents["text"])
-    )
+    texts = (titles + " " + documents["text"]).str.strip().where(titles != "", documents["text"])
     return documents.assign(text=texts)
 
 
@@ -150,6 +126,4 @@ def one_of(folder, stem):
         if path.is_file():
             return path
     problem = f"has no {stem}.jsonl" if folder.is_dir() else "no such folder"
-    raise InputError(
-        f"{folder}: {problem}: give one with {LAYOUT}, or with .txt and .md files"
-    )
+    raise InputError(f"{folder}: {problem}: give one with {LAYOUT}, or with .txt and .md files")

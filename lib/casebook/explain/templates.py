@@ -51,10 +51,7 @@ class Explanation(NamedTuple):
         return " ".join(sentence.text for sentence in self.sentences)
 
     def to_dict(self):
-        return {
-            "text": self.text,
-            "sentences": [each._asdict() for each in self.sentences],
-        }
+        return {"text": self.text, "sentences": [each._asdict() for each in self.sentences]}
 
 
 class Explainer:
@@ -155,11 +152,7 @@ def positions_of(text, domain=SHIPPED_DOMAIN):
 @lru_cache(maxsize=4096)
 def terms(text):
     spans = token_spans(text)
-    return [
-        span
-        for span in spans
-        if len(span[0]) >= SHORTEST_TERM and span[0] not in STOP_LIST
-    ]
+    return [span for span in spans if len(span[0]) >= SHORTEST_TERM and span[0] not in STOP_LIST]
 
 
 class TermWeights(Vocabulary):

@@ -23,9 +23,7 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
     scores = score_table(tree, threshold)
     scores = scores.set_index("fact type").to_json(orient="index", double_precision=15)
     nodes[0]["sensitivity_scores"] = json.loads(scores)
-    noops = [
-        {"node_id": node.name, "edit": edit.description} for node, edit in tree.noops
-    ]
+    noops = [{"node_id": node.name, "edit": edit.description} for node, edit in tree.noops]
     outcomes = Counter(outcome for _, _, outcome, _ in tree.decisions)
     counts = {"nodes": len(nodes), "noops": len(tree.noops)}
     counts |= {name: outcomes[name] for name in EDIT_OUTCOMES}
@@ -43,12 +41,7 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
 def _node(k, node, explainer):
     results = []
     for rank, (case, document, score) in enumerate(zip(*node.ranking, strict=True), 1):
-        result = {
-            "rank": rank,
-            "case_id": case,
-            "document_id": document,
-            "score": score,
-        }
+        result = {"rank": rank, "case_id": case, "document_id": document, "score": score}
         result["explanation"] = explainer.result(node.sheet, document).to_dict()
         results.append(result)
     edge = diff = parent = None
@@ -94,16 +87,10 @@ def _diff(node, k):
 def score_table(tree, threshold=evaluation.DECISIVE_DISPLACEMENT):
     """Scores of one case, a row per fact type; a single cluster, so its facts are resampled."""
     edges = edge_frame([tree])
-    options = {
-        "clusters": "item",
-        "fact_types": tree.domain.fact_types,
-        "seed": tree.settings.seed,
-    }
+    options = {"clusters": "item", "fact_types": tree.domain.fact_types, "seed": tree.settings.seed}
     scores = evaluation.sensitivity(edges, **options)
     moved = evaluation.sensitivity(edges, DISPLACEMENT, **options)["change"]
     scores.insert(1, "mean displacement", moved)
     dispositive = (moved > threshold).astype(object).where(moved.notna(), None)
     scores.insert(2, "dispositive", dispositive)
-    return scores.drop(columns=["groups", "p_adjusted"]).rename(
-        columns={"value": "excess"}
-    )
+    return scores.drop(columns=["groups", "p_adjusted"]).rename(columns={"value": "excess"})

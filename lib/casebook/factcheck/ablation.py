@@ -55,9 +55,7 @@ def ablate(
     for rate in filter(None, noise_rates):
         tables = []
         for noise_seed in noise_seeds:
-            noisy = EvidenceBase(
-                plant_noise(base.documents, rate, noise_seed), mode=base.mode
-            )
+            noisy = EvidenceBase(plant_noise(base.documents, rate, noise_seed), mode=base.mode)
             tables.append(run_configs(compared, noisy, checker.stance, claims))
         noise.append(part_contrasts(tables, name, **options).assign(rate=rate))
     return {
@@ -98,9 +96,7 @@ def run_configs(configs, base, stance, claims):
         table = cost_rows(results).assign(config=name)
         known = pd.DataFrame(claims)
         found = pd.DataFrame(results)
-        table[["group", "verdict", "error"]] = known[["group"]].join(
-            found[["verdict", "error"]]
-        )
+        table[["group", "verdict", "error"]] = known[["group"]].join(found[["verdict", "error"]])
         table["right"] = found["verdict"] == known["label"]
         table["input"] = list(map(verdict_input, results))
         tables.append(table)
@@ -136,30 +132,18 @@ def unused(tables):
 
 def part_contrasts(tables, name="claims", **options):
     """The pipeline against itself without each part, over the mean of tables: one family."""
-    wide = [
-        rows.pivot_table("right", "id", "config", aggfunc="first") for rows in tables
-    ]
+    wide = [rows.pivot_table("right", "id", "config", aggfunc="first") for rows in tables]
     claims = tables[0].drop_duplicates("id").set_index("id")
     right = sum(wide).astype(float) / len(tables)
     right = right.loc[claims.index, list(COMPARED)].rename(columns=COMPARED)
-    reasons = {
-        (PIPELINE, COMPARED[config]): why for config, why in unused(tables).items()
-    }
+    reasons = {(PIPELINE, COMPARED[config]): why for config, why in unused(tables).items()}
     names = {PIPELINE: PIPELINE}
     for part in right.columns[1:]:
         names[part] = f"pipeline {part}"
     scores = scores_of(
-        right,
-        "accuracy",
-        name,
-        claims["group"],
-        names,
-        same_input=lambda _: reasons,
-        **options,
+        right, "accuracy", name, claims["group"], names, same_input=lambda _: reasons, **options
     )
-    return replace(scores, names={}).contrasts(
-        [(PIPELINE, part) for part in right.columns[1:]]
-    )
+    return replace(scores, names={}).contrasts([(PIPELINE, part) for part in right.columns[1:]])
 
 
 def configuration_costs(rows):
@@ -175,16 +159,12 @@ def reported_impacts(parts):
 
     An impact is that of leaving a part out, so signs and verdicts of ``parts`` turn together.
     """
-    stated = pd.Series(SIMULATOR["reported"], name="reported").rename_axis(
-        "configuration"
-    )
+    stated = pd.Series(SIMULATOR["reported"], name="reported").rename_axis("configuration")
     table = stated.reset_index()
     measured = parts.set_index("against").loc[table["configuration"].map(COMPARED)]
     points = -100 * measured[["difference", "high", "low"]] + 0.0  # no negative zero
     table[["ours", "ours low", "ours high"]] = points.to_numpy()
-    tests = measured[["p_adjusted", "n", "verdict", "reason"]].replace(
-        {"verdict": OPPOSITE}
-    )
+    tests = measured[["p_adjusted", "n", "verdict", "reason"]].replace({"verdict": OPPOSITE})
     return table.join(tests.reset_index(drop=True))
 
 

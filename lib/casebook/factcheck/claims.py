@@ -16,15 +16,7 @@ from casebook.stats.intervals import FEWEST
 
 CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
 SHIPPED = ("smoke", "insurance")
-DOCUMENT_COLUMNS = [
-    "doc_id",
-    "title",
-    "text",
-    "agreement",
-    "insurer",
-    "kind",
-    "collection",
-]
+DOCUMENT_COLUMNS = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
 #: Labels that a file of claims may have, and the verdict that each asks for.
 CLAIM_LABELS = {
     SUPPORTED: SUPPORTED,
@@ -49,9 +41,7 @@ Claim = namedtuple(
 
 def shipped_documents():
     """Smoke and insurance collections as one; titles are headers and no part of the texts."""
-    frames = [
-        load(name, titles=False).documents.assign(collection=name) for name in SHIPPED
-    ]
+    frames = [load(name, titles=False).documents.assign(collection=name) for name in SHIPPED]
     documents = pd.concat(frames, ignore_index=True).assign(kind="primary")
     documents["doc_id"] = documents["collection"] + ":" + documents["doc_id"]
     documents = documents[DOCUMENT_COLUMNS].astype(object)
@@ -102,21 +92,15 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     frame["category"] = reading.texts("category", may_be_empty=True)
     groups = reading.texts("group", may_be_empty=True)
     frame["group"] = groups.where(groups != "", frame["id"])
-    texts = (
-        None if documents is None else documents.set_index("doc_id")["text"].to_dict()
-    )
+    texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for row, fields in zip(frame.index, frame.to_dict("records"), strict=True):
         atoms = []
         for quote in _quotes(reading, row):
-            atoms.append(
-                _atom(path, row, fields["text"], fields["label"], quote, texts)
-            )
+            atoms.append(_atom(path, row, fields["text"], fields["label"], quote, texts))
         claims.append(Claim(**fields, atoms=tuple(atoms)))
     counts = labels.replace("", "none").value_counts()
-    reading.notes.append(
-        "labels " + ", ".join(f"{label} {n}" for label, n in counts.items())
-    )
+    reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
     return claims, reading
 
 
@@ -124,12 +108,8 @@ def _quotes(reading, row):
     quotes = reading.cells("evidence")[row] or []
     listed = quotes if isinstance(quotes, list) else [None]
     for quote in listed:
-        if not isinstance(quote, dict) or not (
-            quote.get("doc_id") and quote.get("quote")
-        ):
-            problem = (
-                f"evidence {short(quotes)} is no list of objects with doc_id and quote"
-            )
+        if not isinstance(quote, dict) or not (quote.get("doc_id") and quote.get("quote")):
+            problem = f"evidence {short(quotes)} is no list of objects with doc_id and quote"
             way = to_type("columns", {"evidence": "-"})
             reading.refuse(row, f"{problem}: write some, or type {way}")
     return listed
@@ -155,12 +135,6 @@ def _atom(path, number, text, label, evidence, texts):
     quote = evidence["quote"]
     start = 0 if texts is None else texts.get(doc_id, "").find(quote)
     if start < 0:
-        problem = (
-            "does not hold"
-            if doc_id in texts
-            else "is not in the collection: it should hold"
-        )
-        raise refusal(
-            path, f"document {doc_id!r} {problem} the quote {quote[:60]!r}", number
-        )
+        problem = "does not hold" if doc_id in texts else "is not in the collection: it should hold"
+        raise refusal(path, f"document {doc_id!r} {problem} the quote {quote[:60]!r}", number)
     return Atom(text, label, doc_id, quote, start, start + len(quote))

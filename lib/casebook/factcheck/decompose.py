@@ -22,9 +22,7 @@ _DOCUMENTED_SPLIT = re.compile(r" and |,| that ", re.IGNORECASE)
 _DOCUMENTED_NAME = re.compile(r"[A-Z][a-zA-Z]*(?:\s+[A-Z][a-zA-Z]*)*")
 
 #: One atomic claim; the documented pipeline writes its entities into queries.
-SubClaim = namedtuple(
-    "SubClaim", "id text verifiability entities", defaults=[VERIFIABLE, ()]
-)
+SubClaim = namedtuple("SubClaim", "id text verifiability entities", defaults=[VERIFIABLE, ()])
 
 CONNECTORS = frozenset(CLAIM_WORDS["connectors"].split())
 CONDITIONS = frozenset(CLAIM_WORDS["conditions"].split())
@@ -39,9 +37,7 @@ OBJECTS = {
     "VBN": ("DT", "PRP$", "PRP", "CD", "NNS", "NNP"),
 }
 _TOKEN = re.compile(r"\w[\w’'.,-]*\w|\w|[,;]")
-_RELATIVE = re.compile(
-    r"^(?P<head>[^,]+), (?:which|who) (?P<inner>[^,]+)(?:, (?P<after>.+))?$"
-)
+_RELATIVE = re.compile(r"^(?P<head>[^,]+), (?:which|who) (?P<inner>[^,]+)(?:, (?P<after>.+))?$")
 
 #: A word of a clause, its part of speech in the Penn tag set, and its characters.
 Token = namedtuple("Token", "word tag start end")
@@ -58,9 +54,7 @@ def numbered(texts, kind_of=lambda text: VERIFIABLE):
 def decompose(claim):
     texts = split_claim(checked_claim(claim))
     if len(texts) > MOST_SUBCLAIMS:
-        raise InputError(
-            f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}"
-        )
+        raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
     return numbered(texts, verifiability)
 
 
@@ -72,9 +66,7 @@ def checked_claim(claim):
     if not isinstance(claim, str) or not claim.strip():
         raise InputError("the claim is empty")
     if len(claim) > LONGEST_CLAIM:
-        raise InputError(
-            f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}"
-        )
+        raise InputError(f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}")
     return " ".join(claim.split())
 
 
@@ -118,19 +110,13 @@ def plugin_decomposer(name):
         texts = called(name, split, checked_claim(claim))
         is_list = isinstance(texts, list | tuple) and texts
         if not is_list or not all(isinstance(text, str) for text in texts):
-            raise InputError(
-                f"{name} gave {texts!r}: give the texts of one part or more"
-            )
+            raise InputError(f"{name} gave {texts!r}: give the texts of one part or more")
         return numbered(texts)
 
     return decompose_by_plugin
 
 
-DECOMPOSERS = {
-    "rules": decompose,
-    "documented": decompose_documented,
-    "none": undivided,
-}
+DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": undivided}
 
 
 def decomposer_of(name):
@@ -217,11 +203,7 @@ def _coordinated(text):
         left = tokens[start:place]
         right = tokens[place + 1 :]
         is_in_series = any(later.word in CONNECTORS for later in tokens[place:])
-        if (
-            not (token.word == "," or token.word in CONNECTORS)
-            or not is_in_series
-            or not left
-        ):
+        if not (token.word == "," or token.word in CONNECTORS) or not is_in_series or not left:
             continue
         if right and right[0].word in CONNECTORS:
             right = right[1:]
@@ -263,9 +245,7 @@ def _starts_verb(tokens, helper):
     rest = [token for token in tokens if token.tag != "RB" and token.word != "first"]
     if len(rest) < 2:
         return False
-    is_bare = rest[0].tag in ("VB", "VBP") or (
-        rest[0].tag == "NN" and rest[1].tag == "DT"
-    )
+    is_bare = rest[0].tag in ("VB", "VBP") or (rest[0].tag == "NN" and rest[1].tag == "DT")
     is_passive = helper.word in BE and rest[0].tag in ("VBN", "VBD")
     return (helper.tag == "MD" and is_bare) or is_passive or _is_verb(rest)
 
@@ -284,9 +264,7 @@ def _follows(tokens, helper):
 def _restored(text, tokens, before):
     """A part with the subject, and the helper if it shares one, of the part before."""
     if before is None:
-        return (
-            text if not tokens else text[tokens[0].start : tokens[-1].end].strip(" ,")
-        )
+        return text if not tokens else text[tokens[0].start : tokens[-1].end].strip(" ,")
     part = text[tokens[0].start : tokens[-1].end].strip(" ,")
     subject, helper = before
     first, following = [*tokens, _END][:2]
@@ -300,11 +278,7 @@ def _restored(text, tokens, before):
         return f"the {noun} of {subject} {text[tokens[verb].start : tokens[-1].end]}"
     if not _starts_verb(tokens, helper):
         return part
-    is_passive = (
-        helper.word in BE
-        and first.tag in ("VBN", "VBD")
-        and following.tag in ("IN", "TO")
-    )
+    is_passive = helper.word in BE and first.tag in ("VBN", "VBD") and following.tag in ("IN", "TO")
     if is_passive or (helper.tag == "MD" and first.tag in ("VB", "VBP", "NN")):
         return f"{subject} {helper.word} {part}"
     return f"{subject} {part}"

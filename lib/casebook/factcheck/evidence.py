@@ -28,9 +28,7 @@ SOURCE_FIELDS = ["agreement", "insurer", "title", "url", "kind"]
 OWN_COLLECTION = "own"  # the smoke and insurance collections as one
 
 #: A part of a document, which is named by its row in the collection; ``document`` is all its text.
-EvidencePassage = namedtuple(
-    "EvidencePassage", "row start end text header document", defaults=[""]
-)
+EvidencePassage = namedtuple("EvidencePassage", "row start end text header document", defaults=[""])
 CREDIBILITY = Path(__file__).with_name("credibility.yml")
 #: Credibility of one source: score in [0, 1] and level.
 Rating = namedtuple("Rating", "score level")
@@ -83,13 +81,9 @@ class EvidenceBase:
             self.ratings.append(rate(url, kind, rating_table))
         self.documented_ratings = list(map(documented_rating, self.urls))
         pairs = zip(self.headers, self.texts, strict=True)
-        self.searched = [
-            f"{header}. {text}" if header else text for header, text in pairs
-        ]
+        self.searched = [f"{header}. {text}" if header else text for header, text in pairs]
         searched = documents.assign(text=self.searched)
-        self._retriever = HybridRetriever(
-            searched, mode=mode, top_k=min(DEPTH, len(self))
-        )
+        self._retriever = HybridRetriever(searched, mode=mode, top_k=min(DEPTH, len(self)))
 
     def __len__(self):
         return len(self.documents)
@@ -119,9 +113,7 @@ class EvidenceBase:
 
     def passage(self, row, start, end):
         text = self.texts[row]
-        return EvidencePassage(
-            row, start, end, text[start:end], self.headers[row], text
-        )
+        return EvidencePassage(row, start, end, text[start:end], self.headers[row], text)
 
     def whole(self, row):
         return self.passage(row, 0, len(self.texts[row]))
@@ -129,11 +121,7 @@ class EvidenceBase:
     def holding(self, atom):
         row = self.rows[atom.doc_id]
         spans = sentences(self.texts[row])
-        held = [
-            (start, end)
-            for start, end in spans
-            if start < atom.end and atom.start < end
-        ]
+        held = [(start, end) for start, end in spans if start < atom.end and atom.start < end]
         return [self.passage(row, *span) for span in held]
 
     def deciding(self, claim):
@@ -142,10 +130,7 @@ class EvidenceBase:
 
     def found(self, result):
         evidence = result.evidence
-        passages = [
-            self.passage(self.rows[item.doc_id], item.start, item.end)
-            for item in evidence
-        ]
+        passages = [self.passage(self.rows[item.doc_id], item.start, item.end) for item in evidence]
         return list(dict.fromkeys(passages))
 
     def extract(self, row, text, most=2):
@@ -154,16 +139,12 @@ class EvidenceBase:
         Stems of the document's name are left out; ties go in document order; sentences that share
         nothing are no evidence.
         """
-        wanted = content(text) - content(
-            self.headers[row] or first_name(self.texts[row])
-        )
+        wanted = content(text) - content(self.headers[row] or first_name(self.texts[row]))
         weighted = []
         for start, end in sentences(self.texts[row]):
             shared = wanted & content(self.texts[row][start:end])
             # fsum is exact: the order of a set, another in every process, cannot show
-            weighted.append(
-                (math.fsum(self.rarity[stem] for stem in shared), (start, end))
-            )
+            weighted.append((math.fsum(self.rarity[stem] for stem in shared), (start, end)))
         return self._heaviest(row, weighted, most)
 
     def extract_documented(self, row, text, most=3):
@@ -176,9 +157,7 @@ class EvidenceBase:
         return self._heaviest(row, weighted, most)
 
     def _heaviest(self, row, weighted_spans, most):
-        ranked = sorted(
-            (-weight, span) for weight, span in weighted_spans if weight > 0
-        )
+        ranked = sorted((-weight, span) for weight, span in weighted_spans if weight > 0)
         return [self.passage(row, *span) for _, span in ranked[:most]]
 
 
@@ -192,9 +171,7 @@ def load_documents(names):
         is_known = name in cards()
         folder = home_path(name)
         documents = (
-            load(name, titles=False).documents
-            if is_known
-            else read_collection(folder, False)
+            load(name, titles=False).documents if is_known else read_collection(folder, False)
         )
         if len(names) > 1:
             documents = documents.assign(doc_id=f"{folder.name}:" + documents["doc_id"])

@@ -63,9 +63,7 @@ def explain_verdict(result, rule):
                 lines.append(f'{source} {item.stance} it: "{item.passage}" ({place}).')
                 cited.append(item)
     lines += [f"{remark[:1].upper()}{remark[1:]}." for remark in result.remarks]
-    lines += [
-        f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped
-    ]
+    lines += [f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped]
     removal = minimal_removal(result, rule)
     if removal is not None:
         ids = ", ".join(removal.ids) or "anything"
@@ -196,9 +194,7 @@ def quality_table(results, rule, groups, n_resamples=2_000, seed=0):
         if result.error is None:
             explanation = explain_verdict(result, rule)
             row = quality(result, explanation, rule, seed)
-            original = documented_quality(
-                result.evidence, names_of_parts(result), explanation.text
-            )
+            original = documented_quality(result.evidence, names_of_parts(result), explanation.text)
             for name, value in original.items():
                 row[f"documented: {name}"] = value
             rows[result.claim_id] = row
@@ -206,9 +202,7 @@ def quality_table(results, rule, groups, n_resamples=2_000, seed=0):
     for name, column in pd.DataFrame(rows).T.astype(float).items():
         values = column.dropna()
         clusters = values.index.map(groups)
-        means[name] = bootstrap_mean(
-            values, clusters=clusters, n_resamples=n_resamples, seed=seed
-        )
+        means[name] = bootstrap_mean(values, clusters=clusters, n_resamples=n_resamples, seed=seed)
     table = coefficients(means).drop(columns=["groups", "control"])
     table["undefined"] = len(rows) - table["n"]
     return table.rename(columns={"system": "measure"})

@@ -31,11 +31,7 @@ def search_queries(part, k=3, names=()):
     """Up to k queries for a part of a claim, each with the names, no two of equal words."""
     names = " ".join(dict.fromkeys([*proper_names(part.text), *names]))
     known = {*STOP_LIST, *tokens(names)}
-    plain = [
-        word
-        for word in tokens(part.text)
-        if word not in known and not word[0].isdigit()
-    ]
+    plain = [word for word in tokens(part.text) if word not in known and not word[0].isdigit()]
     by_length = sorted(sorted(set(plain)), key=len, reverse=True)
     half = max(2, len(by_length) // 2)
     candidates = [part.text if names in part.text else f"{part.text} {names}"]
@@ -146,10 +142,7 @@ class FactChecker:
         self._decompose = decomposer_of(self.config.decomposition)
 
     def check_all(self, claims):
-        return [
-            self.check(claim.text, claim.id)
-            for claim in track(claims, "checking claims")
-        ]
+        return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
 
     def check(self, claim, claim_id="claim", passages=None):
         """Check one claim, by what the search finds or by passages that are given.
@@ -185,9 +178,7 @@ class FactChecker:
                 part_queries, passages = self._found(stages, part, result.claim)
                 queries += part_queries
             first_number = 1 if self.config.parity else len(evidence) + 1
-            stances = stages.run(
-                "stance", self.stance.judge, part.text, tuple(passages)
-            )
+            stances = stages.run("stance", self.stance.judge, part.text, tuple(passages))
             evidence += self._evidence(part, passages, stances, first_number)
             if hasattr(self.stance, "remarks"):
                 remarks |= dict.fromkeys(self.stance.remarks(part.text, passages))
@@ -220,9 +211,7 @@ class FactChecker:
         passages = []
         for row in rows:
             if row in self.passing:
-                passages += stages.run(
-                    "extraction", self.extract, row, part.text, config.passages
-                )
+                passages += stages.run("extraction", self.extract, row, part.text, config.passages)
         return queries, passages
 
     def _evidence(self, part, passages, stances, first_number):

@@ -104,19 +104,11 @@ def score_files(
         baselines["claim_only"] = blind["predicted"]
     drawn = {"n_resamples": n_resamples, "seed": seed}
     return score_joined(
-        rows,
-        account,
-        policy=policy,
-        baselines=baselines,
-        groups=groups,
-        cluster=cluster,
-        **drawn,
+        rows, account, policy=policy, baselines=baselines, groups=groups, cluster=cluster, **drawn
     )
 
 
-def read_verdict_labels(
-    path, columns=None, values=None, rows=None, *, is_gold=False, further=()
-):
+def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=False, further=()):
     """Labels of a file by ``id``, with columns to group by; and its reading.
 
     A gold label is one of ours. Of verdicts another word is off-label, unless it differs from one
@@ -126,9 +118,7 @@ def read_verdict_labels(
     told = {role.removeprefix(file): column for role, column in (columns or {}).items()}
     told = {role: column for role, column in told.items() if "." not in role}
     table = read_table(path, rows)
-    reading = read_roles(
-        table, "labels", ["id", "label"], told, values, further=further
-    )
+    reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
     labels = reading.labels("label", (*GOLD_LABELS, *SYNONYMS), others=not is_gold)
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
     reading.refuse_repeats("id")
@@ -161,15 +151,7 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
 
 
 def score_joined(
-    rows,
-    account,
-    *,
-    policy=None,
-    baselines=None,
-    groups=(),
-    cluster=None,
-    n_resamples=1000,
-    seed=0,
+    rows, account, *, policy=None, baselines=None, groups=(), cluster=None, n_resamples=1000, seed=0
 ):
     """Score joined rows: documented, corrected, against majority and baselines."""
     clusters = rows[cluster] if cluster else None
@@ -195,9 +177,7 @@ def score_joined(
     table = table.dropna().astype(float)
     pairs = [("system", name) for name in rivals]
     counted = clusters[table.index] if cluster else None
-    comparisons = contrasts(table, pairs, counted, **options).join(
-        count_units(table, pairs)
-    )
+    comparisons = contrasts(table, pairs, counted, **options).join(count_units(table, pairs))
     return FactcheckReport(account, scores, comparisons)
 
 
@@ -205,9 +185,7 @@ def is_right(gold, predicted, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
     rows = classification.outcomes_of(gold).codes
     columns = classification.outcomes_of(predicted).codes
-    return pd.Series(
-        classification.right_of(rows, columns, **(policy or {})), gold.index
-    )
+    return pd.Series(classification.right_of(rows, columns, **(policy or {})), gold.index)
 
 
 def majority(gold, policy=None):
@@ -243,9 +221,7 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons"
         original = scores.parity["S"]
         facts = {
             "rows": {name: self.account[name] for name in JOINED},
-            "original definition (version S)": {
-                n: f"{x:.6g}" for n, x in original.items()
-            },
+            "original definition (version S)": {n: f"{x:.6g}" for n, x in original.items()},
             "standard definition": scores.policy,
             "excluded": scores.excluded,
             "off-label answers": scores.foreign,
@@ -277,12 +253,7 @@ def cost_rows(results):
         levels = [item.level for item in result.evidence]
         seconds = float(sum(result.timings.values()))
         of_verdict = float(result.timings.get("verdict", 0))
-        counts = [
-            len(result.subclaims),
-            len(result.queries),
-            len(levels),
-            levels.count("high"),
-        ]
+        counts = [len(result.subclaims), len(result.queries), len(levels), levels.count("high")]
         rows.append([result.claim_id, *counts, seconds, of_verdict])
     return pd.DataFrame(rows, columns=COSTS)
 
@@ -387,9 +358,7 @@ def score_labelled(claims, **options):
     is_third = gold["label"].eq(INSUFFICIENT_EVIDENCE).any()
     options["policy"] = {"nei": "three_class" if is_third else "exclude"}
     options["cluster"] = None if gold["group"].is_unique else "group"
-    return score_joined(
-        *join_labels(gold, gold.assign(label=claims["verdict"])), **options
-    )
+    return score_joined(*join_labels(gold, gold.assign(label=claims["verdict"])), **options)
 
 
 def outcomes(results):

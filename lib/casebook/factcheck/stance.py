@@ -9,14 +9,7 @@ import numpy as np
 
 from casebook.factcheck.decompose import finite_verb, tokens_of
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
-from casebook.factcheck.words import (
-    CLAIM_WORDS,
-    WORD,
-    first_name,
-    of_kind,
-    words,
-    yaml_table,
-)
+from casebook.factcheck.words import CLAIM_WORDS, WORD, first_name, of_kind, words, yaml_table
 from casebook.models.cache import unit_rows
 from casebook.models.encoders import SentenceEncoder
 from casebook.text import sentence_texts
@@ -88,9 +81,7 @@ class PublicJudge:
             documents = []
         shared = [_n_shared(claim, document) for document in documents]
         least = max(BESIDE * max(shared, default=0), 1)
-        documents = [
-            own for n, own in zip(shared, documents, strict=True) if n >= least
-        ]
+        documents = [own for n, own in zip(shared, documents, strict=True) if n >= least]
         everything = list(itertools.chain(*documents))
         nearly_all = ALONE * _n_shared(claim, everything)
         for own in documents:
@@ -109,9 +100,7 @@ class PublicJudge:
             return [f"the evidence does not mention {', '.join(absent)}"]
         new = [_new_word(claim, sentence) for sentence in headed_sentences(same)]
         if new and all(new):
-            return [
-                f'no evidence has the word "{new[0]}", and all else of the claim stands there'
-            ]
+            return [f'no evidence has the word "{new[0]}", and all else of the claim stands there']
         return []
 
 
@@ -220,11 +209,7 @@ def unmentioned(claim, passages):
     def has_rival(word):
         """Whether a sentence with most of what is said has another name or number."""
         for text in sentences:
-            new = [
-                other
-                for other in of_kind(text, word.kind)
-                if not mentioned(other, [claim])
-            ]
+            new = [other for other in of_kind(text, word.kind) if not mentioned(other, [claim])]
             if new and 2 * len(said & stems(text)) >= len(said):
                 return True
         return False
@@ -255,9 +240,7 @@ def probability(claim, passages):
 
 
 def negations(text):
-    return sum(
-        word.text.lower() in NEGATIONS or "n't" in word.text for word in words(text)
-    )
+    return sum(word.text.lower() in NEGATIONS or "n't" in word.text for word in words(text))
 
 
 def features(claim, passages):

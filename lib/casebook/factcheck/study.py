@@ -50,9 +50,7 @@ class VerdictStudy(_STUDY):
         """Whether each verdict is right, claims x systems; without the claims that do not count."""
         labels = self.claims["label"]
         verdicts = self.verdicts.assign(**{MAJORITY: majority(labels, self.policy)})
-        right = verdicts.astype(object).apply(
-            lambda said: is_right(labels, said, self.policy)
-        )
+        right = verdicts.astype(object).apply(lambda said: is_right(labels, said, self.policy))
         return right.dropna().astype(float)
 
     @property
@@ -60,9 +58,7 @@ class VerdictStudy(_STUDY):
         return {"n_resamples": self.n_resamples, "seed": self.seed}
 
     def scores(self):
-        return self.scores_of(
-            self.right, MEASURE_NAMES["accuracy"], same_input=self._unread
-        )
+        return self.scores_of(self.right, MEASURE_NAMES["accuracy"], same_input=self._unread)
 
     def _unread(self, pairs):
         reasons = {}
@@ -74,9 +70,7 @@ class VerdictStudy(_STUDY):
     def scores_of(self, values, measure, **about):
         about |= self._drawn
         groups = self.claims["group"]
-        return transfer.scores_of(
-            values, measure, self.name, groups, self.names, **about
-        )
+        return transfer.scores_of(values, measure, self.name, groups, self.names, **about)
 
     def scored(self, system, **policy):
         groups = self.claims["group"]
@@ -96,13 +90,9 @@ class VerdictStudy(_STUDY):
         found = {system: scored.measures for system, scored in found.items()} | constant
         tables = []
         for measure, always in constant[MAJORITY].items():
-            intervals = {
-                system: measures[measure] for system, measures in found.items()
-            }
+            intervals = {system: measures[measure] for system, measures in found.items()}
             tables.append(self.level(measure, intervals, always.estimate))
-        return pd.concat(tables, ignore_index=True).assign(
-            control_name=NAMES[MAJORITY], part=part
-        )
+        return pd.concat(tables, ignore_index=True).assign(control_name=NAMES[MAJORITY], part=part)
 
     def level(self, measure, intervals, control=np.nan):
         rows = coefficients(intervals, self.claims["group"].nunique(), control)
@@ -124,9 +114,7 @@ class VerdictStudy(_STUDY):
 class CheckedClaims:
     """Held-out claims over a collection, ours or a user's, and what the pipeline makes of them."""
 
-    def __init__(
-        self, claims=None, corpus=None, stance="public", decomposition="rules", **said
-    ):
+    def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules", **said):
         read = transfer.collection_claims(claims, corpus, **said)
         self.name, documents, known, self.facts = read
         self.train = [claim for claim in known if claim.split == "train"]
@@ -166,16 +154,11 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
     others = of_another_group(claims["group"].tolist(), order)
     results[SHUFFLED_EVIDENCE] = checked.given([found[row] for row in others])
     answers = {system: transfer.answers_of(rows) for system, rows in results.items()}
-    verdicts = pd.DataFrame(
-        {system: table["verdict"] for system, table in answers.items()}
-    )
+    verdicts = pd.DataFrame({system: table["verdict"] for system, table in answers.items()})
     verdicts[CLAIM_ONLY], fitted_to = _by_words(checked, claims, folds, seed)
     seconds = {}
     unread = {}
-    for system, checker in {
-        PIPELINE: checked.checker,
-        DOCUMENTED_PIPELINE: documented,
-    }.items():
+    for system, checker in {PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}.items():
         seconds[system] = answers[system]["seconds"].median()
         if not checker.passing:
             gate = f"none of {len(base)} documents passes its credibility gate"

@@ -22,16 +22,10 @@ CLAIM_WORDS = yaml_table("words")
 FUNCTION = frozenset(CLAIM_WORDS["function"].split())
 DATES = frozenset(CLAIM_WORDS["dates"].split())
 CURRENCIES = frozenset(CLAIM_WORDS["currencies"].split())
-NUMBERS = {
-    word: str(n) for n, word in enumerate(CLAIM_WORDS["numbers"].split(), start=2)
-}
-NUMBERS |= {
-    word: str(10 * n) for n, word in enumerate(CLAIM_WORDS["tens"].split(), start=2)
-}
+NUMBERS = {word: str(n) for n, word in enumerate(CLAIM_WORDS["numbers"].split(), start=2)}
+NUMBERS |= {word: str(10 * n) for n, word in enumerate(CLAIM_WORDS["tens"].split(), start=2)}
 WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
-_CAPITALISED = re.compile(
-    r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*"
-)
+_CAPITALISED = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
 _STEMMER = Stemmer.Stemmer("english")
 
 #: A word of a text: its stem (digits of a number), its kind, and its place among the words.

@@ -32,9 +32,7 @@ MEASURES = ("ece", "ece_debiased")
 Calibration = namedtuple("Calibration", "measures controls bins n missing")
 
 
-def calibration(
-    outcome, probability, *, n_bins=10, clusters=None, n_resamples=1000, seed=0
-):
+def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1000, seed=0):
     """Stated probabilities against what came true, in bins of equal mass.
 
     A probability is None where none was stated. Gives intervals by measure, the values of a
@@ -90,9 +88,7 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
         blocks.append(_statistics(drawn[:, codes], y, p, bins))
     draws = pd.concat(blocks)
     quantiles = draws.quantile(TAILS)
-    moved = (
-        quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
-    )
+    moved = quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
     if found["ece"] <= chance.quantile(LEVEL):
         moved.iloc[0] = 0.0
     low, high = moved.clip(lower=0.0)

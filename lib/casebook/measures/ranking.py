@@ -23,9 +23,7 @@ from casebook.trec import Rows, ranked, read_rows
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
 # Ids of the queries that were judged, retrieved and counted, or are not in order.
-Accounting = namedtuple(
-    "Accounting", "judged retrieved evaluated missing extra empty no_relevant"
-)
+Accounting = namedtuple("Accounting", "judged retrieved evaluated missing extra empty no_relevant")
 
 
 class Evaluation(namedtuple("Evaluation", "table accounting")):
@@ -35,9 +33,7 @@ class Evaluation(namedtuple("Evaluation", "table accounting")):
     def per_query(self):
         """Values as {query id: {measure name: value}}."""
         names = list(self.table)
-        rows = [
-            dict(zip(names, row, strict=True)) for row in self.table.to_numpy().tolist()
-        ]
+        rows = [dict(zip(names, row, strict=True)) for row in self.table.to_numpy().tolist()]
         return dict(zip(self.table.index, rows, strict=True))
 
     @property
@@ -50,9 +46,7 @@ class Evaluation(namedtuple("Evaluation", "table accounting")):
         return self.table
 
 
-def evaluate(
-    qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missing="zero"
-):
+def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missing="zero"):
     """Evaluate a run, query by query.
 
     Parameters
@@ -134,9 +128,7 @@ def _table(source, kind, value):
         return _rows_of_frame(source, kind, value)
     rows = source.values() if isinstance(source, Mapping) else [source]
     if not all(isinstance(row, Mapping) for row in rows):
-        raise InputError(
-            f"{kind}: expected a path, a DataFrame with rows or a dict of dicts"
-        )
+        raise InputError(f"{kind}: expected a path, a DataFrame with rows or a dict of dicts")
     if not any(source.values()):
         raise InputError(f"{kind}: empty, no document for any query")
     return source
@@ -179,9 +171,7 @@ def _numbers(table, kind):
     if kind == "qrels":
         is_wrong |= numbers != np.rint(numbers)
     for place in np.flatnonzero(is_wrong)[:1]:
-        query, document = [
-            (query, document) for query in table for document in table[query]
-        ][place]
+        query, document = [(query, document) for query in table for document in table[query]][place]
         what = "a finite number" if kind == "run" else "an integer grade"
         where = f"of query {query!r}, document {document!r}"
         raise InputError(f"{kind}: {numbers[place]} {where} is not {what}")
@@ -222,11 +212,7 @@ class RankedJudgements:
         remains = (self.rank > 0) & (self.grade >= 0)
         rank = np.where(remains, self.count_to_here(remains), np.nan)
         return RankedJudgements(
-            self.query_ids,
-            self.query,
-            self.grade,
-            rank,
-            self.total(remains).astype(int),
+            self.query_ids, self.query, self.grade, rank, self.total(remains).astype(int)
         )
 
 
@@ -254,11 +240,7 @@ def _ranked_judgements(qrels, run, missing):
     lengths = np.where(is_absent, 0, n_retrieved[place_in_run])
     ids = names[keep]
     judgements = RankedJudgements(
-        ids.tolist(),
-        place[query[of_kept]],
-        grade[of_kept],
-        rank[of_kept],
-        lengths[keep],
+        ids.tolist(), place[query[of_kept]], grade[of_kept], rank[of_kept], lengths[keep]
     )
     is_extra = np.full(len(retrieved), True)
     is_extra[place_in_run[~is_absent]] = False

@@ -116,9 +116,7 @@ class PluginFormula:
 
 # Divide per query, giving 0 where the denominator is 0.
 def _ratio(numerator, denominator):
-    return np.divide(
-        numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0
-    )
+    return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0)
 
 
 # Gains of grades, discounts of ranks, and norms
@@ -182,16 +180,12 @@ _NAME = re.compile(r"((?:original:)?[A-Za-z]+)(?:\(rel=([1-9]\d*)\))?(?:@([1-9]\
 
 
 #: What a measure means, and how it differs elsewhere.
-MeasureInfo = namedtuple(
-    "MeasureInfo", "name definition source parity_note", defaults=[""]
-)
+MeasureInfo = namedtuple("MeasureInfo", "name definition source parity_note", defaults=[""])
 
 
 INFO = {
     key: MeasureInfo(**entry)
-    for key, entry in read_yaml(
-        Path(__file__).with_name("ranking_measures.yml")
-    ).items()
+    for key, entry in read_yaml(Path(__file__).with_name("ranking_measures.yml")).items()
 }
 
 
@@ -221,9 +215,7 @@ def parse_measure(name):
         keys = [name, f"{base}@k", base]
     known = [key for key in keys if match and key in FORMULAS]
     if not known:
-        near = (
-            did_you_mean(base, FORMULAS, n=3) or f": choose from {', '.join(FORMULAS)}"
-        )
+        near = did_you_mean(base, FORMULAS, n=3) or f": choose from {', '.join(FORMULAS)}"
         raise InputError(f"unknown measure {name!r}{near}, k an integer from 1")
     key = known[0]
     if key == name:

@@ -170,9 +170,7 @@ def _distinct(items, side):
     items = list(items)
     for item, count in Counter(items).most_common(1):
         if count > 1:
-            raise InputError(
-                f"list {side}: {item!r} is there {count} times; ids are distinct"
-            )
+            raise InputError(f"list {side}: {item!r} is there {count} times; ids are distinct")
     return items
 
 

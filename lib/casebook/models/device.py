@@ -64,9 +64,7 @@ def model_settings(device=None, precision=None, batch_size=None):
     if given["device"] == "auto":
         given["device"] = available_devices()[0]
     try:
-        settings = ModelSettings(
-            **{name: value for name, value in given.items() if value}
-        )
+        settings = ModelSettings(**{name: value for name, value in given.items() if value})
     except ValidationError as error:
         raise InputError(first_problem(error)) from None
     check_device(settings.device)
@@ -90,6 +88,4 @@ def available_devices():
 
 def check_device(device):
     if device != "cpu" and device not in available_devices():
-        raise InputError(
-            f"device {device!r}: this machine has {', '.join(available_devices())}"
-        )
+        raise InputError(f"device {device!r}: this machine has {', '.join(available_devices())}")

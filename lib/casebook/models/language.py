@@ -32,9 +32,7 @@ from casebook.text import printable
 URL_VARIABLE = "CASEBOOK_LLM_URL"
 KEY_VARIABLE = "OPENAI_API_KEY"
 _ENDPOINT = "endpoint:"
-_ADDRESS = re.compile(
-    r"https?://([^\s/@]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:[1-9]\d{0,4})?(/[!-~]*)?"
-)
+_ADDRESS = re.compile(r"https?://([^\s/@]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:[1-9]\d{0,4})?(/[!-~]*)?")
 _USUAL_PATH = "most servers answer at an address that ends in /v1"
 _COUNTS = {
     "cut off": "cut off because they are longer than the model reads",
@@ -65,28 +63,22 @@ class NoAnswer(InputError):
         self.lasting = lasting
 
 
-Tokens = (
-    Annotated[StrictInt, Field(ge=0, le=2**53)] | None
-)  # beyond it other readers of JSON round
+Tokens = Annotated[StrictInt, Field(ge=0, le=2**53)] | None  # beyond it other readers of JSON round
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 _CHOICE = ("choices", 0)
-_THINKING = [
-    AliasPath(*_CHOICE, "message", name) for name in ("reasoning_content", "reasoning")
-]
+_THINKING = [AliasPath(*_CHOICE, "message", name) for name in ("reasoning_content", "reasoning")]
 
 
 class Reply(BaseModel):
     """A chat completion: answer, tokens, whether their limit cut it off, and reasoning apart."""
 
     text: Text = Field(validation_alias=AliasPath(*_CHOICE, "message", "content"))
-    prompt_tokens: Tokens = Field(
-        None, validation_alias=AliasPath("usage", "prompt_tokens")
-    )
+    prompt_tokens: Tokens = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))
     completion_tokens: Tokens = Field(
         None, validation_alias=AliasPath("usage", "completion_tokens")
     )
-    cut_off: Annotated[bool, BeforeValidator(lambda reason: reason == "length")] = (
-        Field(False, validation_alias=AliasPath(*_CHOICE, "finish_reason"))
+    cut_off: Annotated[bool, BeforeValidator(lambda reason: reason == "length")] = Field(
+        False, validation_alias=AliasPath(*_CHOICE, "finish_reason")
     )
     thinking: Text = Field("", validation_alias=AliasChoices(*_THINKING))
 
@@ -113,12 +105,8 @@ class Endpoint:
         self._model = model
         self.name = f"{_ENDPOINT}{model}"
         self._address = without_secrets(self._url, self._url)
-        self.identity = (
-            f"{self._address} {model}"  # what answers depend on besides the question
-        )
-        self.usage = (
-            Counter()
-        )  # of `complete_json`: replies, tokens, replies that do not say them
+        self.identity = f"{self._address} {model}"  # what answers depend on besides the question
+        self.usage = Counter()  # of `complete_json`: replies, tokens, replies that do not say them
         self._failure = None
         self._client = openai.OpenAI(
             base_url=self._url,
@@ -159,15 +147,11 @@ class Endpoint:
             status = error.status_code
             remedy = _REMEDIES.get(status, "").format(address=self._address)
             where = error.response.headers.get("location", "")
-            problem = (
-                f"the server answers {status}: {error.response.text}{where}{remedy}"
-            )
+            problem = f"the server answers {status}: {error.response.text}{where}{remedy}"
             lasting = status in (401, 403) or status >= 500
             raise self._no_answer("refused", problem, lasting) from error
         except ValidationError as error:
-            cause = (
-                "refused" if body.lstrip().startswith(b"<") else "nonsense"
-            )  # a web page
+            cause = "refused" if body.lstrip().startswith(b"<") else "nonsense"  # a web page
             problem = f"no chat completion: {first_problem(error)}; it is {body[:80]!r}"
             raise self._no_answer(cause, f"{problem}; {_USUAL_PATH}") from error
 
@@ -188,10 +172,7 @@ class Endpoint:
         except NoAnswer as error:
             self._failure = error if error.lasting else None
             raise
-        tokens = {
-            "prompt tokens": reply.prompt_tokens,
-            "answer tokens": reply.completion_tokens,
-        }
+        tokens = {"prompt tokens": reply.prompt_tokens, "answer tokens": reply.completion_tokens}
         self.usage.update(requests=1, uncounted=None in tokens.values())
         self.usage.update({name: count or 0 for name, count in tokens.items()})
         try:
@@ -241,10 +222,7 @@ class CachedModel:
 
 def costs_in_words(costs, asked="questions"):
     """How much was asked, how much of it the cache held, and what the rest cost."""
-    parts = [
-        f"{costs['questions']:,} {asked}",
-        f"{costs['from the cache']:,} from the cache",
-    ]
+    parts = [f"{costs['questions']:,} {asked}", f"{costs['from the cache']:,} from the cache"]
     for name, words in _COUNTS.items():
         if costs.get(name):
             parts.append(f"{costs[name]:,} {words}")
@@ -255,9 +233,7 @@ def address_of_model(url=None, other_remedy=""):
     """An address, or that of the environment; one that no server can have is refused."""
     url = url or os.environ.get(URL_VARIABLE) or os.environ.get("OPENAI_BASE_URL")
     if not url:
-        raise InputError(
-            f"no address of a language model: set {URL_VARIABLE}{other_remedy}"
-        )
+        raise InputError(f"no address of a language model: set {URL_VARIABLE}{other_remedy}")
     if not _ADDRESS.fullmatch(url):  # which is not repeated: it may hold a password
         raise InputError("address of a language model: write it as http://HOST:PORT/v1")
     return url

@@ -30,14 +30,7 @@ VOTE_COEFFICIENTS = (
     "gwet_ac2",
 )
 KAPPAS = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
-KAPPA_COLUMNS = [
-    "rater",
-    "and rater",
-    "coefficient",
-    "estimate",
-    "panel_low",
-    "panel_high",
-]
+KAPPA_COLUMNS = ["rater", "and rater", "coefficient", "estimate", "panel_low", "panel_high"]
 KAPPA_COLUMNS += ["percent_agreement", "n_items", "reason"]
 VOTE_VALUES = (-1, 0, 1)
 DEFAULT_ALPHA = 0.05  # of the tests, unless another one was registered
@@ -153,9 +146,7 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     margin = votes.margin or MARGIN
     draws = {"n_resamples": n_resamples, "seed": seed}
     tables = {
-        "win_rates": preference.win_rates(
-            panel.votes, level=level, margin=margin, **draws
-        ),
+        "win_rates": preference.win_rates(panel.votes, level=level, margin=margin, **draws),
         "agreement": vote_agreement(panel.votes, VOTE_COEFFICIENTS, **draws),
         "cohen_kappa": kappa_pairs(panel, **draws),
     }
@@ -205,9 +196,7 @@ def length_effect(panel, *, n_resamples=10_000, seed=0):
     shares = ((votes + 1) / 2)[longer != 0].dropna()
     shares = shares.to_frame("votes for the longer answer, ties as half")
     table = estimates(shares, n_resamples=n_resamples, seed=seed)
-    return table.rename(columns={"system": "what"})[
-        ["what", "value", "low", "high", "n"]
-    ]
+    return table.rename(columns={"system": "what"})[["what", "value", "low", "high", "n"]]
 
 
 # --- what came out
@@ -226,9 +215,7 @@ def preference_rows(analysis, scores):
 def answer_lines(analysis):
     """The win rates for these raters and for new ones in sentences."""
     measure = "win rate, ties as half"
-    scores = Scores(
-        analysis.panel.votes, measure, "forms", unit="votes", cluster="questions"
-    )
+    scores = Scores(analysis.panel.votes, measure, "forms", unit="votes", cluster="questions")
     rows = preference_rows(analysis, scores).tail(2)
     lines = [sentence(row) for _, row in rows.iterrows()]
     return lines if analysis.votes.registered else [*lines, NOT_REGISTERED]

@@ -2,12 +2,7 @@
 
 from casebook.errors import InputError
 
-BESIDES_ANSWERS = (
-    "item_id",
-    "prompt",
-    "stratum",
-    "evidence",
-)  # columns of answers to compare
+BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of answers to compare
 NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 
@@ -27,17 +22,11 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
     known = ", ".join(there)
     for name in systems:
         if name not in there:
-            raise InputError(
-                f"the log: holds no answers of {name!r}; its systems are {known}"
-            )
+            raise InputError(f"the log: holds no answers of {name!r}; its systems are {known}")
     if len(systems) < 2:
-        raise InputError(
-            f"the log: a comparison needs two systems or more, not only {known}"
-        )
+        raise InputError(f"the log: a comparison needs two systems or more, not only {known}")
     if stratum and stratum not in log:
-        raise InputError(
-            f"the log: has no column {stratum!r} to stratify by; give group"
-        )
+        raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
     # A run that failed has nothing to rate.
     answered = log[log["no_answer"].isna()].set_index(["id", "system"])
     texts = answered["answer"].mask(answered["answer"].str.strip() == "", NO_ANSWER)
@@ -50,9 +39,7 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
         missing = joined.index[joined[name].isna()].tolist()
         if missing and not common:
             problem = f"{name} lacks {len(missing)} of {len(joined)} items (first: {missing[0]})"
-            raise InputError(
-                f"the log: {problem}; use only the common items (--common)"
-            )
+            raise InputError(f"the log: {problem}; use only the common items (--common)")
         if missing:
             left_out[name] = missing
     joined = joined.dropna(subset=systems)

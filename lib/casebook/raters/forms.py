@@ -67,9 +67,7 @@ class Plan:
     # Win rates of 1/2 plus or minus the margin count as no difference.
     margin: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     alpha: Share = 0.05  # level of the primary test
-    formats: Annotated[tuple[Literal["xlsx", "csv"], ...], Field(min_length=1)] = (
-        "xlsx",
-    )
+    formats: Annotated[tuple[Literal["xlsx", "csv"], ...], Field(min_length=1)] = ("xlsx",)
 
 
 def make_forms(answers, folder, plan, *, secret=None, account=None):
@@ -180,11 +178,7 @@ def planned(plan, design):
     raters = plan.per_item or len(plan.raters)
     items = design["item_id"].nunique()
     systems = {*design["left"], *design["right"]}
-    planned = {
-        "items": items,
-        "raters": dict(plan.raters),
-        "raters_per_comparison": raters,
-    }
+    planned = {"items": items, "raters": dict(plan.raters), "raters_per_comparison": raters}
     planned |= {"comparisons": len(design) // raters, "systems": len(systems)}
     planned["seed_of_the_draw"] = plan.seed
     no_difference = [0.5 - plan.margin, 0.5 + plan.margin]
@@ -193,10 +187,7 @@ def planned(plan, design):
     powers = simulated_power(**size, alpha=plan.alpha, studies=STUDIES)
     found = powers.set_index("test").loc[PRIMARY_TEST]
     assumed = found[["win_rate", "tie_rate", "item_sd", "rater_sd"]]
-    power = {
-        "estimate": float(found["rejected"]),
-        "ci": found[["low", "high"]].tolist(),
-    }
+    power = {"estimate": float(found["rejected"]), "ci": found[["low", "high"]].tolist()}
     power["simulated_studies"] = STUDIES
     power["assumed"] = assumed.astype(float).to_dict()
     words = RUBRIC["registered"]
@@ -209,9 +200,7 @@ def planned(plan, design):
     }
 
 
-def make_likert_forms(
-    explanations, folder, study, raters, *, secret=None, formats=("csv",)
-):
+def make_likert_forms(explanations, folder, study, raters, *, secret=None, formats=("csv",)):
     """Write blind Likert forms for explanations, and the sealed key."""
     plan = Plan(study, raters, formats=formats)
     check_plan(plan)
@@ -308,9 +297,7 @@ def _workbook(layout, cells, further):
         sheet.column_dimensions[letter].width = column.width
         if column.choices:
             choices = ",".join(map(str, column.choices))
-            rule = DataValidation(
-                "list", f'"{choices}"', allow_blank=True, showErrorMessage=True
-            )
+            rule = DataValidation("list", f'"{choices}"', allow_blank=True, showErrorMessage=True)
             rule.add(f"{letter}2:{letter}{len(cells) + 1}")
             sheet.add_data_validation(rule)
     for name, lines in further.items():

@@ -40,9 +40,7 @@ class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
     @property
     def answers(self):
         # notes left out
-        return [
-            column for column in self.columns if column.kind in ("choice", "rating")
-        ]
+        return [column for column in self.columns if column.kind in ("choice", "rating")]
 
     def rubric_lines(self, kind):
         """The task and the points of each scale for such raters, as lines of cells."""
@@ -59,9 +57,7 @@ class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
 def _layout(name):
     wording = RUBRIC[name]
     columns = tuple(Column(**column) for column in wording["columns"])
-    return FormLayout(
-        name, wording["key"], columns, tuple(wording["task"]), wording["scales"]
-    )
+    return FormLayout(name, wording["key"], columns, tuple(wording["task"]), wording["scales"])
 
 
 PAIRED = _layout("paired")

@@ -19,18 +19,7 @@ MARGIN = 0.05
 """Win rates so far from 1/2 count as no difference."""
 
 VOTES = {"wins": 1, "ties": 0, "losses": -1}
-RATE_COLUMNS = [
-    "who",
-    "wins",
-    "ties",
-    "losses",
-    "missing",
-    "value",
-    "low",
-    "high",
-    "p",
-    "p_holm",
-]
+RATE_COLUMNS = ["who", "wins", "ties", "losses", "missing", "value", "low", "high", "p", "p_holm"]
 RATE_COLUMNS += ["verdict", "n", "groups", "reason"]
 FEWEST_RATERS = 3
 
@@ -54,9 +43,7 @@ def items_mean(table, **options):
 
 def crossed_mean(table, *, weights="items", level=0.95):
     """Mean over [items, raters], tested for other items and other raters of the same kind."""
-    values = (
-        pd.DataFrame(table, dtype=float).dropna(how="all").dropna(axis=1, how="all")
-    )
+    values = pd.DataFrame(table, dtype=float).dropna(how="all").dropna(axis=1, how="all")
     values = values.to_numpy()
     n, raters = values.shape
     shares = np.isfinite(values).astype(float)
@@ -116,9 +103,7 @@ def crossed_variance(tables):
 def crossed_pvalues(mean, spread, df, by_rater, raters):
     distance = -np.abs(mean)
     crossed = special.stdtr(df, distance / np.sqrt(np.maximum(spread, 1e-300)))
-    of_raters = special.stdtr(
-        raters - 1, distance / np.sqrt(np.maximum(by_rater, 1e-300))
-    )
+    of_raters = special.stdtr(raters - 1, distance / np.sqrt(np.maximum(by_rater, 1e-300)))
     return 2 * np.maximum(crossed, of_raters)
 
 

@@ -43,9 +43,7 @@ class Truth:
     @property
     def win_rate(self):
         """Expected share of wins without ties, over items and raters."""
-        return marginal_probability(
-            self.effect, float(np.hypot(self.item_sd, self.rater_sd))
-        )
+        return marginal_probability(self.effect, float(np.hypot(self.item_sd, self.rater_sd)))
 
 
 def invented_answers(items, seed=0):

@@ -54,9 +54,7 @@ class Headline:
     words: dict | None = None
     topic: str | None = None  # row of the front page; answers of one topic share it
     label: str | None = None  # name of the dot in that row; else the data set's
-    meaning: str | None = (
-        None  # what the levels mean, in one plain sentence without jargon
-    )
+    meaning: str | None = None  # what the levels mean, in one plain sentence without jargon
 
     @classmethod
     def of(cls, row, question, *, null=0.0, **names):
@@ -80,9 +78,7 @@ class Headline:
     def verdict(self):
         if self.value is None:
             return NOT_MEASURED
-        decision = self.decision or verdict_of(
-            self.low, self.high, self.margin, reason=self.reason
-        )
+        decision = self.decision or verdict_of(self.low, self.high, self.margin, reason=self.reason)
         return EFFECTS[decision]
 
     @property
@@ -101,13 +97,8 @@ class Headline:
     def effect(self):
         if self.value is None:
             return ""
-        spec = (
-            "+z.3f" if self.against and not self.null else "z.3f"
-        )  # a difference has a sign
-        bounds = [
-            None if bound is None else bound + self.null
-            for bound in (self.low, self.high)
-        ]
+        spec = "+z.3f" if self.against and not self.null else "z.3f"  # a difference has a sign
+        bounds = [None if bound is None else bound + self.null for bound in (self.low, self.high)]
         return f"{decimal(self.value + self.null, spec)} {with_minus(bounds_text(*bounds, spec))}"
 
     @property
@@ -122,9 +113,7 @@ class Headline:
         if self.reason != INTERVAL_BY_UNIT:
             return reason_text(self.reason) if self.reason else None
         groups = self.cluster or "groups"
-        return BY_UNIT.format(
-            groups=groups, unit=self.unit.removesuffix("s"), units=self.unit
-        )
+        return BY_UNIT.format(groups=groups, unit=self.unit.removesuffix("s"), units=self.unit)
 
     @property
     def plain(self):
@@ -157,9 +146,7 @@ class Headline:
         text = escape_markdown(f"{self.question} {self.plain.rstrip('.')}.")
         if not self.numbers:
             return f"**{text}**"
-        return (
-            f'**{text}** <span class="numbers">{escape_markdown(self.numbers)}.</span>'
-        )
+        return f'**{text}** <span class="numbers">{escape_markdown(self.numbers)}.</span>'
 
 
 BY_UNIT = (

@@ -45,9 +45,7 @@ def measure_table(name, systems, levels, contrasts, margin=None):
     return {
         "name": name,
         "margin": margin or None,
-        "levels": _by_column(
-            levels.set_index("system").reindex(systems), LEVEL_COLUMNS
-        ),
+        "levels": _by_column(levels.set_index("system").reindex(systems), LEVEL_COLUMNS),
         "contrasts": _by_column(contrasts.assign(**sides), CONTRAST_COLUMNS),
     }
 

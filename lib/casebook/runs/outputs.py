@@ -80,9 +80,7 @@ class RunOutputs:
         wide, narrow = views(svg, figure, mark, caption)
         pyplot.close(figure)
         # From the page of the cell.
-        downloads = {
-            ending: f"../../{kind}/{file.name}" for ending, file in files.items()
-        }
+        downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
         return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
@@ -131,9 +129,7 @@ class RunOutputs:
     def contrasts(self, experiment, frames):
         rows = {}
         for dataset, measures in frames.items():
-            rows[dataset] = {
-                measure: json_rows(frame) for measure, frame in measures.items()
-            }
+            rows[dataset] = {measure: json_rows(frame) for measure, frame in measures.items()}
         return write_json(self._json("contrasts"), {experiment: _rounded(rows)})
 
     def headlines(self, *headlines):
@@ -147,9 +143,7 @@ def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
     mixed = frame.select_dtypes([object, "str"])
     frame = frame.assign(**{name: mixed[name].map(_six_digits) for name in mixed})
-    return table_for_csv(frame).to_csv(
-        index=False, float_format=_six_digits, lineterminator="\n"
-    )
+    return table_for_csv(frame).to_csv(index=False, float_format=_six_digits, lineterminator="\n")
 
 
 def _six_digits(value):
@@ -192,9 +186,7 @@ def read_numbers(run, cell, kind="numbers"):
 
 def finished_cells(run):
     """The cells of a run that have a record: those that ran to their end."""
-    return sorted(
-        path.parent.name for path in (run_dir(run) / "runs").glob(f"*/{RECORD}")
-    )
+    return sorted(path.parent.name for path in (run_dir(run) / "runs").glob(f"*/{RECORD}"))
 
 
 def _joined(run):
@@ -205,12 +197,8 @@ def _joined(run):
         for names, number in each_number(read_numbers(run, cell)):
             owner, known = found.setdefault(names, (cell, number))
             if known != number:
-                problem = (
-                    f"cells {owner} and {cell} report {' / '.join(names)} differently"
-                )
-                raise InputError(
-                    f"results/{run}: {problem}: keep them apart with --run"
-                )
+                problem = f"cells {owner} and {cell} report {' / '.join(names)} differently"
+                raise InputError(f"results/{run}: {problem}: keep them apart with --run")
             level = numbers
             for name in names[:-1]:
                 level = level.setdefault(name, {})

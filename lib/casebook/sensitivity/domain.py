@@ -59,9 +59,7 @@ class FactType(_Entry):
         if bool(self.values) == bool(self.pattern):
             raise ValueError("give either values (words) or pattern (a number)")
         if self.pattern and "value" not in self.pattern.groupindex:
-            raise ValueError(
-                "the pattern needs the group (?P<value>...) around its number"
-            )
+            raise ValueError("the pattern needs the group (?P<value>...) around its number")
         return self
 
     @cached_property
@@ -78,11 +76,7 @@ class FactType(_Entry):
     def problem(self, value):
         # Why a value is none of this type; None if it is one.
         if not self.pattern:
-            return (
-                None
-                if value in self.values
-                else f"choose from {', '.join(self.values)}"
-            )
+            return None if value in self.values else f"choose from {', '.join(self.values)}"
         if isinstance(value, str) or not self.least <= value <= self.most:
             return f"give a number from {self.least:g} to {self.most:g}"
         return None
@@ -105,9 +99,7 @@ def _numbered(spans):
     for span in map(str, spans):
         match = re.fullmatch(r"(\d{1,3})\s?-\s?(\d{1,3})|\d{1,3}[A-Z]{0,3}", span)
         if match is None:
-            raise ValueError(
-                f"{span!r} is no section: give 12, 12A or a span such as 33-41"
-            )
+            raise ValueError(f"{span!r} is no section: give 12, 12A or a span such as 33-41")
         first, last = match.groups()
         numbers += map(str, range(int(first), int(last) + 1)) if first else [span]
     return numbers
@@ -156,15 +148,11 @@ def validate_record(where, record, model):
 
 def _read(path):
     content = validate_record(path, read_yaml(path), _File)
-    return {act.code: act for act in content.acts}, {
-        kind.name: kind for kind in content.facts
-    }
+    return {act.code: act for act in content.acts}, {kind.name: kind for kind in content.facts}
 
 
 # The tables of the library: acts of India and Singapore.
-SHIPPED_DOMAIN = Domain(
-    _read(ACTS)[0], json.loads(STRUCTURE.read_text(encoding="utf-8"))
-)
+SHIPPED_DOMAIN = Domain(_read(ACTS)[0], json.loads(STRUCTURE.read_text(encoding="utf-8")))
 
 
 def read_domain(path):
@@ -257,9 +245,7 @@ def _provisions(match, act):
         numerals = word_lists()["numerals"]
         order = numerals.index(order) + 1 if order in numerals else int(order)
         stem = f"{act}-Order-{order}-Rule-"
-    for number in pattern("one_provision").finditer(
-        match.string, *match.span("numbers")
-    ):
+    for number in pattern("one_provision").finditer(match.string, *match.span("numbers")):
         plain = number[1].replace("-", "")
         yield Provision(act, plain, stem + plain, *number.span())
 
@@ -308,17 +294,9 @@ def adjacent_sections(structure, distance=2):
     for prefix, chapters in structure.items():
         for numbers in chapters.values():
             for number in numbers:
-                gaps = {
-                    other: abs(_leading(number) - _leading(other)) for other in numbers
-                }
-                close = [
-                    other
-                    for other in sorted(gaps, key=gaps.get)
-                    if gaps[other] <= distance
-                ]
-                near[prefix + number] = tuple(
-                    prefix + other for other in close if other != number
-                )
+                gaps = {other: abs(_leading(number) - _leading(other)) for other in numbers}
+                close = [other for other in sorted(gaps, key=gaps.get) if gaps[other] <= distance]
+                near[prefix + number] = tuple(prefix + other for other in close if other != number)
     return near
 
 

@@ -172,13 +172,7 @@ HOUR = 1 / (365 * 24)  # years
 _UNITS = {
     "ages": {},
     "amounts": {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000},
-    "durations": {
-        "year": 1,
-        "month": 1 / 12,
-        "week": 7 / 365,
-        "day": 1 / 365,
-        "hour": HOUR,
-    },
+    "durations": {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": HOUR},
 }
 LARGEST_FACTOR = 10  # most by which a sum or a length of time changes
 SHORT_DURATION = 7 / 365  # years; up to a week a length may change by more
@@ -335,9 +329,7 @@ class Writer(NamedTuple):
 
     def __call__(self, sheet):
         query = facts.query_text(sheet, self.outcome)
-        return (
-            f"{query} {self.label}{', '.join(self.context)}." if self.context else query
-        )
+        return f"{query} {self.label}{', '.join(self.context)}." if self.context else query
 
 
 def with_context(case_id, inert, seed=0, outcome=False):

@@ -27,13 +27,7 @@ LEAST_COMMON = 3
 
 
 def sensitivity(
-    edges,
-    measure=FOOTRULE,
-    *,
-    clusters="case",
-    fact_types=FACT_TYPES,
-    n_resamples=10_000,
-    seed=0,
+    edges, measure=FOOTRULE, *, clusters="case", fact_types=FACT_TYPES, n_resamples=10_000, seed=0
 ):
     """Excess of the edits of each fact type over their placebos, beside the change by both.
 
@@ -82,9 +76,7 @@ def why_undefined(edges):
     return next(iter([*reasons, *poor]), "not assessed: no edge")
 
 
-def case_scores(
-    edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES, statuses=(OK,)
-):
+def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES, statuses=(OK,)):
     """Sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
     used = edges[edges["status"].isin(statuses)]
     values = excess(used, measure) if over_placebo else used[measure]
@@ -126,9 +118,7 @@ def _rounded_share(flags):
     return round(float(flags.mean()), 4) if len(flags) else None
 
 
-def documented_evaluation(
-    scores, annotations, threshold=DECISIVE_DISPLACEMENT, edges=0
-):
+def documented_evaluation(scores, annotations, threshold=DECISIVE_DISPLACEMENT, edges=0):
     """Score as the document's code does: averaged over cases, 0 for a case without annotations.
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge
@@ -191,8 +181,6 @@ def decided_pairs(annotations, **scores):
 
     Left out are pairs without one of these scores.
     """
-    columns = {
-        name: score_pairs(table, annotations)["score"] for name, table in scores.items()
-    }
+    columns = {name: score_pairs(table, annotations)["score"] for name, table in scores.items()}
     pairs = annotations.assign(**columns).dropna(subset=["dispositive", *columns])
     return pairs.astype({"dispositive": bool})

@@ -36,12 +36,7 @@ from casebook.shift.embedded import (
     per_query,
 )
 from casebook.shift.gate import evaluate_shift, judge_shift, profile_rules
-from casebook.shift.learn import (
-    CANDIDATE_SCALES,
-    DOCUMENTED_MODE,
-    TRAINING_MODES,
-    learn_posneg,
-)
+from casebook.shift.learn import CANDIDATE_SCALES, DOCUMENTED_MODE, TRAINING_MODES, learn_posneg
 from casebook.shift.segments import means_and_gains
 from casebook.stats.samples import check_choice
 from casebook.verdicts import PASS
@@ -103,23 +98,17 @@ def names_of(dataset):
 def train_shift(setup, root):
     """Learn on the training queries, choose the scale on the development queries, store both."""
     data, parts, labels = prepare(setup)
-    shift = learn_posneg(
-        parts["train"], setup.mode, hard_negatives=setup.hard_negatives
-    )
+    shift = learn_posneg(parts["train"], setup.mode, hard_negatives=setup.hard_negatives)
     dev = parts["dev"]
     means = {}
     scores = {}
     for scale in CANDIDATE_SCALES:
-        found = dev.score(
-            dev.queries + scale * shift.move(dev.queries), DOCUMENTED_MEASURES
-        )
+        found = dev.score(dev.queries + scale * shift.move(dev.queries), DOCUMENTED_MEASURES)
         means[scale] = found.mean().set_axis(SELECTION_WEIGHTS).to_dict()
         scores[scale] = selection_score(means[0.0], means[scale])
     scale = max(scores, key=scores.get)  # the first of equals
     workflow, _ = names_of(data.dataset)
-    folder, values = write_training(
-        root, workflow, shift, means[0.0], means[scale], scale, labels
-    )
+    folder, values = write_training(root, workflow, shift, means[0.0], means[scale], scale, labels)
     split = {part: queries.query_ids for part, queries in parts.items()}
     write_json(folder / "split.json", split)
     return folder, values, shift.stats
@@ -127,9 +116,7 @@ def train_shift(setup, root):
 
 def selection_score(before, after):
     """Weighted gain of both documented measures, by which scale and best training are chosen."""
-    gain = sum(
-        weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items()
-    )
+    gain = sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
     return round(gain, _DECIMALS)
 
 
@@ -211,16 +198,12 @@ def best_training(root, workflow, newest=False):
         with contextlib.suppress(InputError):
             found.append(read_training(folder))
     if not found:
-        raise InputError(
-            f"{root}: no training of {workflow}: use 'casebook shift train' first"
-        )
+        raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
     if newest:
         return found[0]
     found = [training for training in found if not training.values["IsCancelled"]]
     if not found:
-        raise InputError(
-            f"{root}: every training of {workflow} was cancelled: use --latest"
-        )
+        raise InputError(f"{root}: every training of {workflow} was cancelled: use --latest")
     return max(found, key=lambda training: training.values["SelectionScore"])
 
 
@@ -255,9 +238,7 @@ def applied_shift(training, labels, scale=None):
 
 def why_unmoved(values, scale):
     if values["IsCancelled"]:
-        return (
-            f"no shift is applied: the training was cancelled: {values['CancelReason']}"
-        )
+        return f"no shift is applied: the training was cancelled: {values['CancelReason']}"
     if scale == 0:
         return (
             "no shift is applied: the scale is 0, which training chooses if no scale raises the "
@@ -277,9 +258,7 @@ def run_shift(setup, training, layout, *, scale=None):
     clusters = group_labels(test)
     metrics = {}
     for measure in SHIFT_MEASURES:
-        systems = pd.DataFrame(
-            {system: frame[measure] for system, frame in scores.items()}
-        )
+        systems = pd.DataFrame({system: frame[measure] for system, frame in scores.items()})
         means, gains = means_and_gains(systems, clusters)
         delta = gains["posneg"]
         if note:
@@ -303,10 +282,7 @@ def run_shift(setup, training, layout, *, scale=None):
         values[f"Delta{stem}"] = found["delta"]["value"]
         values[f"Delta{stem}Ci"] = found["delta"]["ci"]
     train = parts["train"]  # on which a gain is memory
-    for name, moved in {
-        "Baseline": train.queries,
-        "PosNeg": train.queries + move,
-    }.items():
+    for name, moved in {"Baseline": train.queries, "PosNeg": train.queries + move}.items():
         means = train.score(moved, DOCUMENTED_MEASURES).mean()
         for stem, mean in zip(_STEMS.values(), means, strict=True):
             values[f"Train{stem}{name}"] = mean
@@ -319,9 +295,7 @@ def run_shift(setup, training, layout, *, scale=None):
     head = ("measure", "baseline", "shifted", "delta", "n")
     _write_readable(folder / "metrics-posneg.md", workflow, {head: table})
     groups = pd.Series(clusters)
-    if (
-        test.dataset.groups is not None
-    ):  # names of the data; groups that share a question are one
+    if test.dataset.groups is not None:  # names of the data; groups that share a question are one
         own = pd.Series(test.query_ids).map(test.dataset.groups).groupby(clusters)
         groups = own.transform(lambda names: "+".join(sorted(set(names))))
     records = []
@@ -329,9 +303,7 @@ def run_shift(setup, training, layout, *, scale=None):
     for system, (record_name, applied) in systems.items():
         rows = per_query(test, vectors[system]).assign(Group=groups)
         write_per_query(folder / per_query_name(system), rows)
-        means = {
-            measure: numbers[system]["value"] for measure, numbers in metrics.items()
-        }
+        means = {measure: numbers[system]["value"] for measure, numbers in metrics.items()}
         record = RunRecord.model_construct(
             run_id=uuid.uuid4().hex,
             workflow=record_name,
@@ -371,9 +343,7 @@ def run_evaluators(
 ):
     """Run the evaluators on the test queries, decide on the shift, write manifest and gate."""
     check_choice("shift", shift, ("learned", "identity", "zero"))
-    profile_rules(
-        profile, eps
-    )  # an unknown profile is refused before any vector is computed
+    profile_rules(profile, eps)  # an unknown profile is refused before any vector is computed
     _, parts, labels = prepare(setup)
     started = now()
     test = parts["test"]
@@ -385,9 +355,7 @@ def run_evaluators(
     evaluation = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
     kind = "evaluation+baseline" if baseline else "evaluation"
     run_id = uuid.uuid4().hex
-    folder = (
-        evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
-    )
+    folder = evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
     documents, dimensions = test.documents.shape
     references = {
         "totalDocuments": documents,
@@ -422,9 +390,7 @@ def run_evaluators(
     notes = []
     if baseline:
         options = {"eps": eps, "decision": decision, "seed": setup.seed}
-        report = judge_shift(
-            evaluation, profile, clusters=group_labels(test), **options
-        )
+        report = judge_shift(evaluation, profile, clusters=group_labels(test), **options)
         verdict = report.verdict
         notes = [check.pop("note") for check in report.checks]
         gate = {

@@ -19,9 +19,7 @@ APPLY = "ApplyShift"
 SKIP = "SkipShift"
 _WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
 
-Metric = Annotated[
-    Literal["map@1", "ndcg@3"], BeforeValidator(lambda name: str(name).lower())
-]
+Metric = Annotated[Literal["map@1", "ndcg@3"], BeforeValidator(lambda name: str(name).lower())]
 Decision = Annotated[
     Literal["ApplyShift", "SkipShift"],
     BeforeValidator(lambda word: _WORDS.get(str(word).lower(), word)),
@@ -33,9 +31,7 @@ class Segments(BaseModel):
 
     metric: Metric = "ndcg@3"
     eps: float | None = None
-    baseline: Path = Field(
-        validation_alias=AliasChoices("baselinepath", "variantapath")
-    )
+    baseline: Path = Field(validation_alias=AliasChoices("baselinepath", "variantapath"))
     shifted: Path = Field(validation_alias=AliasChoices("posnegpath", "variantbpath"))
     decisions: dict[str, Decision]
 
@@ -46,9 +42,7 @@ def read_segments(path):
     if not isinstance(raw, dict):
         raise InputError(f"{path}: not a segments file: it holds no object")
     try:
-        segments = Segments.model_validate(
-            {name.lower(): value for name, value in raw.items()}
-        )
+        segments = Segments.model_validate({name.lower(): value for name, value in raw.items()})
     except ValidationError as error:
         raise InputError(f"{path}: {first_problem(error)}") from None
     segments.baseline = Path(path).parent / segments.baseline
@@ -69,9 +63,7 @@ def compare_segments(segments, metric=None, *, seed=0):
     undecided = used.difference(decisions.index, sort=False)
     if len(undecided):
         missing = f"{len(undecided)} of {len(used)} queries have no decision"
-        raise InputError(
-            f"{missing} (first: {undecided[0]}): give each {APPLY} or {SKIP}"
-        )
+        raise InputError(f"{missing} (first: {undecided[0]}): give each {APPLY} or {SKIP}")
     apply = decisions[used] == APPLY
     groups = base.loc[used, GROUP]
     n = len(used)

@@ -44,17 +44,7 @@ _ENDS = {
     "scale": [max(CANDIDATE_SCALES)],
     "penalty": [options["penalty"] for options in LEARNERS[RIDGE]],
 }
-_GATE_COLUMNS = [
-    "shift",
-    "metric",
-    "delta",
-    "low",
-    "high",
-    "eps",
-    "n",
-    "verdict",
-    "reason",
-]
+_GATE_COLUMNS = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
 _SYSTEMS = read_yaml(Path(__file__).parent / "systems.yml")
 NAMES = {key: system["name"] for key, system in _SYSTEMS.items()}
 PHRASES = {key: system["phrase"] for key, system in _SYSTEMS.items()}
@@ -93,9 +83,7 @@ class ShiftStudy(ScoredSystems):
     @cached_property
     def unmoved(self):
         """Systems that moved no query, and why: they were not measured."""
-        reasons = {
-            name: fit.unmoved() for name, fit in (self.fits | self.others).items()
-        }
+        reasons = {name: fit.unmoved() for name, fit in (self.fits | self.others).items()}
         for name in MAIN_SYSTEMS:
             reasons[RANDOM.format(name)] = reasons[name]
             reasons[CEILING.format(name)] = self.fits[name].unmoved(scale=1.0)
@@ -115,12 +103,8 @@ class ShiftStudy(ScoredSystems):
         """The questions that an answer is about, within a question."""
         groups = self.dataset.cluster
         number = len(set(self.clusters))
-        if (
-            self.by == "group" and number < FEWEST
-        ):  # an interval says nothing of further groups
-            return (
-                f"questions of these {number} {groups}, each time trained on the others"
-            )
+        if self.by == "group" and number < FEWEST:  # an interval says nothing of further groups
+            return f"questions of these {number} {groups}, each time trained on the others"
         return {
             "document": "questions about documents that it was not trained on",
             "query": f"new questions of the {groups} that it was trained on",
@@ -134,9 +118,7 @@ class ShiftStudy(ScoredSystems):
         found = {}
         for system, vectors in queries.items():
             run = self.data.run(vectors)
-            found[system] = {
-                query: dict(ranked(scores)) for query, scores in run.items()
-            }
+            found[system] = {query: dict(ranked(scores)) for query, scores in run.items()}
         return found
 
     @cached_property
@@ -150,13 +132,9 @@ class ShiftStudy(ScoredSystems):
                 count = choices[column].isin(ends).sum() if column in choices else 0
                 if count:
                     tried = " or ".join(f"{end:g}" for end in ends)
-                    texts.append(
-                        f"{count} of {len(choices)} folds chose the {column} {tried}"
-                    )
+                    texts.append(f"{count} of {len(choices)} folds chose the {column} {tried}")
             if texts:
-                notes[name] = (
-                    f"{NAMES[name]}: {' and '.join(texts)}, ends of those tried."
-                )
+                notes[name] = f"{NAMES[name]}: {' and '.join(texts)}, ends of those tried."
         return notes
 
 
@@ -173,20 +151,14 @@ def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws
     others = {}
     for name in MAIN_SYSTEMS:
         if by != "query":
-            others[LEAKING.format(name)] = cross_fit(
-                data, name, k=k, by="query", seed=seed
-            )
+            others[LEAKING.format(name)] = cross_fit(data, name, k=k, by="query", seed=seed)
         others[IN_SAMPLE.format(name)] = fit_in_sample(data, name)
     frames = {BASELINE: data.score(data.queries)}
     for name, fit in (fits | others).items():
         frames[name] = data.score(fit.shifted())
-    frames[CHANCE] = random_order(
-        data.qrels(), data.run(data.queries), list(SHIFT_MEASURES)
-    )
+    frames[CHANCE] = random_order(data.qrels(), data.run(data.queries), list(SHIFT_MEASURES))
     for name in MAIN_SYSTEMS:
-        frames[RANDOM.format(name)] = random_directions(
-            fits[name], draws=draws, seed=seed
-        )
+        frames[RANDOM.format(name)] = random_directions(fits[name], draws=draws, seed=seed)
         if name not in FIXED_SCALES:
             frames[CEILING.format(name)] = oracle_scale(fits[name])
     scores = {
