@@ -49,8 +49,8 @@ class Figure(namedtuple("Figure", "svg caption downloads finding narrow")):
     ``narrow`` is the same drawing for a phone; None where ``svg`` is for both.
     """
 
-    # The HTML that Jupyter and the book show.
     def _repr_html_(self):
+        """The HTML that Jupyter and the book show."""
         downloads = self.downloads.items()
         links = " · ".join(f'<a href="{escape(to)}" download>{name}</a>' for name, to in downloads)
         if "<a href" in self.svg:
@@ -125,8 +125,8 @@ def inline(svg, figure, alt):
     return _COLOUR.sub(lambda found: f"var(--figure-{COLOURS[found[0]]}, {found[0]})", markup)
 
 
-# The marked rectangles in units of the drawing, each large enough for a finger.
 def _marks(figure, height):
+    """The marked rectangles in units of the drawing, each large enough for a finger."""
     for mark in getattr(figure, "casebook_marks", []):
         ends = [(mark["x"], mark["y"]), (mark["x1"], mark["y1"])]
         corners = mark["axes"].transData.transform(ends) * 72 / figure.dpi

@@ -160,8 +160,8 @@ class Chapter:
             self._items = items
             self.outputs.items(items)
 
-    # Keep contrasts beside others of the measure; a pair that is there already is replaced.
     def _keep_contrasts(self, dataset, measure, rows):
+        """Keep contrasts beside others of the measure; a pair that is there already is replaced."""
         phrases = [name for name in rows if name.endswith(NOT_KEPT)]
         of_dataset = self._contrasts.setdefault(dataset, {})
         rows = pd.concat([of_dataset.get(measure), rows.drop(columns=phrases)])
@@ -220,8 +220,8 @@ class Chapter:
             measures=measures,
         )
 
-    # Rows with the address of the items behind each, where this chapter has items.
     def _linked(self, rows):
+        """Rows with the address of the items behind each, where this chapter has items."""
         if self._items is None:
             return rows
         addresses = []
@@ -238,8 +238,8 @@ class Chapter:
             addresses.append(self.outputs.item_page(**choice) if is_there else None)
         return rows.assign(address=pd.Series(addresses, rows.index, dtype=object))
 
-    # Name of a file; of two cells with one name the second adds a number.
     def _key(self, folder, frame, title, name):
+        """Name of a file; of two cells with one name the second adds a number."""
         text = name or (filled(title, frame) if title else named(frame))
         stem = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60]
         cell = this_cell()

@@ -39,8 +39,8 @@ def use_style():
     sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES], rc=style)
 
 
-# Names in lines of so many letters; a word, or the number of units, is on one line.
 def _wrapped(names, letters=24):
+    """Names in lines of so many letters; a word, or the number of units, is on one line."""
     texts = [str(name).replace("n = ", "n\u00a0=\u00a0") for name in names]
     return [fill(text, letters, break_long_words=False) for text in texts]
 
@@ -56,8 +56,8 @@ _OPTIONAL = {
 }
 
 
-# Rows that are drawn, with all columns; rows of several tables may have one name.
 def _drawn(frame):
+    """Rows that are drawn, with all columns; rows of several tables may have one name."""
     frame = frame.reset_index(drop=True)
     for name, value in _OPTIONAL.items():
         if name not in frame:
@@ -65,8 +65,8 @@ def _drawn(frame):
     return frame.astype({"value": float, "low": float, "high": float})
 
 
-# Names and numbers of marks, shown on hover.
 def _texts(names, frame):
+    """Names and numbers of marks, shown on hover."""
     series = frame["series"].astype(str)
     names = names + series.radd(", ").where(series != "", "")
     if "n" in frame:

@@ -319,8 +319,8 @@ class Scores:
     def _control(self):
         return self.control if self.control in self.values else None
 
-    # Which system of a pair was not run; empty if both were.
     def _absence(self, pair):
+        """Which system of a pair was not run; empty if both were."""
         missing = " and ".join(self.name(name) for name in pair if name not in self.values)
         return missing and missing + NOT_RUN
 

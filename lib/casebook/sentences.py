@@ -165,8 +165,8 @@ def finding(frame):
     return f"{upper('; '.join(texts))}."
 
 
-# Pairs by verdict, with the measures and parts in which they have it; of many the number.
 def _contrasts_finding(rows):
+    """Pairs by verdict, with the measures and parts in which they have it; of many the number."""
     measures = rows["measure"].unique()
     if len(measures) == 1:
         of, keys, varying = measures[0], PAIR[:2], "part"
@@ -210,8 +210,8 @@ def _places_finding(rows):
     return "; ".join(clauses)
 
 
-# The highest mean, and what is not shown to be lower; without tests, the range.
 def _means_finding(rows):
+    """The highest mean, and what is not shown to be lower; without tests, the range."""
     rows = rows.set_index(labels(rows))
     if "tie_class" in rows:
         return _ranking_finding(rows)
@@ -224,8 +224,8 @@ def _means_finding(rows):
     return f"{best['measure']}: from {lowest} ({least.name}) to {level} ({best.name})"
 
 
-# The highest mean of what is compared, what is not shown to be lower, and controls above.
 def _ranking_finding(rows):
+    """The highest mean of what is compared, what is not shown to be lower, and controls above."""
     compared = rows[rows["tie_class"].notna()]
     best = compared.loc[compared["value"].idxmax()]
     level = _level(best, best["value"])

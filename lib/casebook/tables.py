@@ -39,8 +39,8 @@ class Table:
         self.frame = frame
         self.caption = caption
 
-    # The HTML that Jupyter and the book show; what is equal in all rows is in the caption.
     def _repr_html_(self):
+        """The HTML that Jupyter and the book show; what is equal in all rows is in the caption."""
         columns = {name: _cells(column) for name, column in self.frame.items()}
         equal = {}
         for name, cells in list(columns.items())[1:]:

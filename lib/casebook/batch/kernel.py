@@ -26,14 +26,14 @@ _groups = set()  # processes of this process's kernels, each of which leads its 
 _stopped = threading.Event()  # from here on kernels end as soon as they start
 
 
-# A class of kernel managers whose kernels have this working folder and these variables.
 def manager_class(folder, environment, base=AsyncKernelManager):
+    """A class of kernel managers whose kernels have this working folder and these variables."""
     names = {"folder": str(folder), "environment": environment}
     return type("Manager", (_Forking, base), names)
 
 
-# Kernels of this process and all that they started, now and until there is a new server.
 def kill_all():
+    """Kernels of this process and all that they started, now and until there is a new server."""
     _stopped.set()
     for pid in list(_groups):
         _kill(pid)
@@ -45,16 +45,16 @@ def _kill(pid):
             kill(pid, signal.SIGKILL)
 
 
-# It begins to import what kernels share, unless there is a server already.
 def start_server(modules):
+    """Begin to import what kernels share, unless there is a server already."""
     _stopped.clear()
     if can_fork():
         forkserver.set_forkserver_preload(["__main__", *KERNEL, *modules])
         forkserver.ensure_running()
 
 
-# Whether sockets can be beside our files, and this process may start others.
 def can_fork():
+    """Whether sockets can be beside our files, and this process may start others."""
     is_daemon = multiprocessing.current_process().daemon  # as workers of Dask are
     fits = len(util.get_temp_dir()) < 70  # the path of a socket has at most 107 characters
     # Elsewhere a fork of what has loaded the system's libraries may crash.

@@ -116,8 +116,8 @@ def _ece_by_chance(p, bins, n_resamples, seed):
     return pd.concat(blocks)
 
 
-# Statistics of units that count several times, weights of shape [resamples, units].
 def _statistics(weights, y, p, bins):
+    """Statistics of units that count several times, weights of shape [resamples, units]."""
     in_bin = np.eye(bins.max() + 1)[bins]
     stated = weights @ (p[:, None] * in_bin)
     true = weights @ (y[:, None] * in_bin)
@@ -138,16 +138,16 @@ def _errors(n, stated, true):
     return pd.DataFrame({"ece": ece, "ece_debiased": ece_debiased})
 
 
-# Mean of the magnitude of a normal with this mean and standard deviation.
 def _folded_mean(gap, noise):
+    """Mean of the magnitude of a normal with this mean and standard deviation."""
     certain = np.full_like(gap, np.inf)
     z = np.divide(gap, noise, out=certain, where=noise > 0)
     density = np.exp(-(z**2) / 2) * np.sqrt(2 / np.pi)
     return noise * density + gap * special.erf(z / np.sqrt(2))
 
 
-# Mean statement and share that came true of every bin.
 def _bin_table(y, p, bins):
+    """Mean statement and share that came true of every bin."""
     by_bin = pd.DataFrame({"true": y, "p": p}).groupby(bins)
     table = shares({b: (part["true"].sum(), len(part)) for b, part in by_bin})
     table["confidence"] = by_bin["p"].mean()

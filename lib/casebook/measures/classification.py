@@ -206,8 +206,8 @@ def documented_metrics(gold, predicted, behaviour="S"):
 # Policies that collapse outcomes to classes, and the formulas.
 
 
-# Class of each gold label and of each outcome under the policies, and how many there are.
 def _classes(off_label="wrong", nei="exclude", conflict="exclude"):
+    """Class of each gold label and of each outcome under the policies, and how many there are."""
     check_choice("off_label policy", off_label, OFF_LABEL_POLICIES)
     check_choice("nei policy", nei, CLASS_POLICIES)
     check_choice("conflict policy", conflict, CLASS_POLICIES)
@@ -308,8 +308,9 @@ def paired_labels(gold, predicted):
 # Intervals: every resample is one draw of a table.
 
 
-# Rows by outcome: their table, and those of resamples of rows or of clusters.
 class _Sample:
+    """Rows by outcome: their table, and those of resamples of rows or of clusters."""
+
     def __init__(self, cells, clusters, level, n_resamples, seed):
         self.level = level
         self.reason = None
@@ -348,8 +349,8 @@ class _Sample:
             found[name] = self._intervals(expected, {})
         return found
 
-    # Wilson's for shares of independent rows, the bootstrap's for all else.
     def _intervals(self, tables, sizes_of_shares):
+        """Wilson's for shares of independent rows, the bootstrap's for all else."""
         draws = formulas(tables[1:])
         intervals = {}
         for name, value in formulas(tables[0]).items():

@@ -109,8 +109,8 @@ def _weight(weights, words):
     return math.fsum(weights.get(word, weights[None]) for word in words)
 
 
-# Support of each sentence: the weight of its words in one source over that of all.
 def _supports(texts, sources, words_of, *, weigh=len, wordless=None, sourceless=None):
+    """Support of each sentence: the weight of its words in one source over that of all."""
     vocabularies = [words_of(source) for source in sources]
     supports = []
     for text in texts:
@@ -233,8 +233,8 @@ def length_sweep(explanations, sources, source_of, foreign, lengths, **options):
     return pd.concat(parts, ignore_index=True)
 
 
-# Means of groups of a frame, with intervals by own sources.
 def _means(name, frame, keys, **options):
+    """Means of groups of a frame, with intervals by own sources."""
     rows = []
     for key, part in frame.groupby(keys, observed=True):
         scores = part[name].to_numpy(dtype=float)

@@ -92,8 +92,8 @@ def mentions(text):
     return {"number": numbers, "date": dates, "provision": set(provisions(text)), "party": parties}
 
 
-# A date as YYYY-MM-DD, None if there is no such month or day.
 def _date(match):
+    """A date as YYYY-MM-DD, None if there is no such month or day."""
     parts = {group[0]: text for group, text in match.groupdict().items() if text}
     name = parts["m"].lower()
     month = _WORDS["months"].get(name) or int(name)
@@ -103,8 +103,8 @@ def _date(match):
     return f"{parts['y']}-{month:02d}-{day:02d}"
 
 
-# A number as text, without separators and multiplied out.
 def _value(match):
+    """A number as text, without separators and multiplied out."""
     parts = {group[0]: text for group, text in match.groupdict("").items() if text}
     unit = parts.get("s", "").lower()
     scale = _WORDS["multipliers"].get(unit, 1)
@@ -139,8 +139,8 @@ def share_named(explanation, source):
     return n_shared / n_named if n_named else None
 
 
-# The words of a text, one space around each.
 def _spaced(text):
+    """The words of a text, one space around each."""
     words = re.findall(r"\w+", fold(text).casefold())
     return f" {' '.join(words)} "
 
@@ -174,8 +174,8 @@ def find_flip(sentence, source_sentences):
     return sorted(turned)
 
 
-# Each content word and whether an odd number of negators precede it where it is first.
 def _negated(sentence):
+    """Each content word and whether an odd number of negators precede it where it is first."""
     words = ["not" if word.endswith("n't") else word for word in tokens(sentence)]
     negated = {}
     for position, word in enumerate(words):

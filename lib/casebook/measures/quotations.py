@@ -51,8 +51,8 @@ def _state(quote, sources):
     return "repaired" if any(_is_repaired(quote, source) for source in sources) else "absent"
 
 
-# Whether the source has the same characters, but for typography and the last mark.
 def _is_verbatim(quote, source):
+    """Whether the source has the same characters, but for typography and the last mark."""
     plain = _squeezed(quote).rstrip(".,;:")
     return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", _squeezed(source)) is not None
 
@@ -62,8 +62,8 @@ def _squeezed(text):
     return re.sub(r"\s+", " ", fold(text)).strip()
 
 
-# Whether the source has the words in order, with marked changes and short gaps at these.
 def _is_repaired(quote, source):
+    """Whether the source has the words in order, with marked changes and short gaps at these."""
     pieces = _CUT.split(_ALTERED.sub(r"\1", fold(quote)))  # an altered initial is undone
     pieces = [re.escape(" ".join(words)) for words in map(tokens, pieces) if words]
     gap = rf" (?:\S+ ){{0,{LONGEST_GAP}}}?"

@@ -120,8 +120,8 @@ def _measures(names):
 # Judgements and runs in any accepted form, as mappings of mappings
 
 
-# Numbers by query and document, of a path, a frame or a dictionary of dictionaries.
 def _table(source, kind, value):
+    """Numbers by query and document, of a path, a frame or a dictionary of dictionaries."""
     if isinstance(source, str | os.PathLike):
         return read_rows(source, kind)
     if isinstance(source, pd.DataFrame) and len(source):
@@ -150,15 +150,15 @@ def _rows_of_frame(frame, kind, value):
     return rows
 
 
-# Number of documents of each query.
 def _sizes(table):
+    """Number of documents of each query."""
     if isinstance(table, Rows):
         return table.sizes
     return np.array([len(row) for row in table.values()])
 
 
-# Numbers of all documents; what is no score or no whole grade is refused.
 def _numbers(table, kind):
+    """Numbers of all documents; what is no score or no whole grade is refused."""
     if isinstance(table, Rows):
         numbers = table.value
     else:
@@ -216,8 +216,8 @@ class RankedJudgements:
         )
 
 
-# Ranks of the judged documents of the queries to be evaluated, and the account of queries.
 def _ranked_judgements(qrels, run, missing):
+    """Ranks of the judged documents of the queries to be evaluated, and the account of queries."""
     qrels = _table(qrels, "qrels", "relevance")
     run = _table(run, "run", "score")
     names = np.array([*qrels], dtype=object)

@@ -114,8 +114,8 @@ class PluginFormula:
         return np.array(values)
 
 
-# Divide per query, giving 0 where the denominator is 0.
 def _ratio(numerator, denominator):
+    """Divide per query, giving 0 where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0)
 
 

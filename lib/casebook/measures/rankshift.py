@@ -153,8 +153,8 @@ def rbo(before, after, p=0.9):
     return float(seen + unseen)
 
 
-# Items of two top-k lists, and their ranks [2, items], k + 1 where a list lacks one.
 def _ranks(before, after, k):
+    """Items of two top-k lists, and their ranks [2, items], k + 1 where a list lacks one."""
     check_count("k", k)
     before = _distinct(before, "before")[:k]
     after = _distinct(after, "after")[:k]

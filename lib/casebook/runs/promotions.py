@@ -85,8 +85,8 @@ def promote(listing, run, metric, reason, *, force=False, after=None, decision=N
         return _add(listing.root, entry)
 
 
-# A second time it goes further back.
 def rollback(root, metric, reason):
+    """Promote the run before again; a second time the one before that."""
     with _writing(root, reason):
         standing = []  # promotions that were not rolled back
         for entry in read_promotions(root, metric):

@@ -81,8 +81,8 @@ def _checked(positive, *scores):
     return np.asarray(positive, dtype=bool), *scores
 
 
-# Area or difference, half the width of its interval (None without one), and the reason.
 def _student(positive, scores, against, level, clusters, units):
+    """Area or difference, half the width of its interval (None without one), and the reason."""
     codes, reason = _resampled_rows(len(positive), clusters, units)
     if positive.all() or not positive.any():
         if units is None or not reason:
@@ -117,8 +117,8 @@ def _student(positive, scores, against, level, clusters, units):
     return area, float(quantile * math.sqrt(variance)), reason
 
 
-# What is resampled: clusters of rows, or units, or rows; and why not the given clusters.
 def _resampled_rows(n, clusters, units):
+    """What is resampled: clusters of rows, or units, or rows; and why not the given clusters."""
     if units is None:
         resampled, reason = resampled_clusters(clusters, n)
         return np.arange(n) if resampled is None else resampled, reason
@@ -127,8 +127,8 @@ def _resampled_rows(n, clusters, units):
     return units if resampled is None else clusters, reason
 
 
-# Share of the other class that each positive beats, and that each negative loses to.
 def _placements(positive, scores):
+    """Share of the other class that each positive beats, and that each negative loses to."""
     x = scores[positive]
     y = scores[~positive]
     placements = np.empty(len(scores))

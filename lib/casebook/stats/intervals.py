@@ -148,8 +148,8 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, see
     return intervals[0] if np.ndim(values) == 1 else intervals
 
 
-# Student's t by the jackknife over clusters, and BCa where there are enough.
 def _mean_bounds(sums, sizes, level, n_resamples, seed):
+    """Student's t by the jackknife over clusters, and BCa where there are enough."""
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     groups = len(sizes)
     total = sums.sum(axis=0)

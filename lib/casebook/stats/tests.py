@@ -91,8 +91,8 @@ def sign_patterns(groups, n_resamples, seed):
         yield np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=groups)
 
 
-# Largest statistic of the other columns, by pattern and column; -inf without others.
 def _largest_of_others(statistics):
+    """Largest statistic of the other columns, by pattern and column; -inf without others."""
     if statistics.shape[1] < 2:
         return np.full_like(statistics, -np.inf)
     ranked = np.partition(statistics, -2, axis=1)
@@ -101,8 +101,8 @@ def _largest_of_others(statistics):
     return np.where(statistics == largest, second, largest)
 
 
-# Lower and higher mean of the two halves of each pattern; unbounded where a half is empty.
 def _half_means(kept, rest, kept_sizes, size):
+    """Lower and higher mean of the two halves of each pattern; unbounded where a half is empty."""
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.stack([kept / kept_sizes, rest / (size - kept_sizes)])
     parted = (kept_sizes > 0) & (kept_sizes < size)
@@ -141,8 +141,8 @@ def _family_reach(others, sums, sizes):
     return reaches
 
 
-# The k-th smallest value, from 1; NaN where there is none or it is infinite.
 def _kth_smallest(values, k):
+    """The k-th smallest value, from 1; NaN where there is none or it is infinite."""
     if not 0 < k <= len(values):
         return np.nan
     value = np.partition(values, k - 1)[k - 1]
