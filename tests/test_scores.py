@@ -91,6 +91,9 @@ def test_the_best_says_how_it_was_chosen_and_the_same_input_is_not_measured():
     (row,) = made().contrasts(pairs).to_dict("records")
     assert row["role"] == f"{choice.role} and {further.role}"
     assert row["role"] in sentence(row)
+    other = Choice(choice.system, choice.role.replace("2 rivals", "3 others"))
+    (row,) = made().contrasts([("new", choice), ("new", other)]).to_dict("records")
+    assert row["role"] == f"the best of 2 rivals and {other.role}"
     assert made().best(["old"], unless="twin") == Choice("twin", "")
     alike = made(same_input=lambda pairs: {pairs[0]: "equal"}).contrasts(pairs[:1])
     assert alike[["verdict", "reason"]].to_numpy().tolist() == [["cannot be measured", "equal"]]

@@ -101,12 +101,6 @@ def displacements(before, after, k=10):
     return dict(zip(items, np.abs(ranks[0] - ranks[1]).tolist(), strict=True))
 
 
-def jaccard(before, after, k=10):
-    """Common items over all items of two top-k lists; None if both are empty."""
-    items, ranks = _ranks(before, after, k)
-    return float(np.mean(ranks.max(axis=0) <= k)) if items else None
-
-
 def rbo(before, after, p=0.9):
     """Rank-biased overlap of two ranked lists, extrapolated (Webber et al. 2010, equation 32).
 
