@@ -53,7 +53,15 @@ MEANINGLESS = [
     (["sensitivity", "run", "c.json", "smoke", "-o", ""], "-o: it is empty"),
     (["corpus", "search", "c", "q", "--out="], "--out: it is empty"),
     (["data", "card", ""], "an argument: it is empty"),
-    (["gate", "run", "x", "--margin=nan"], "--margin"),
+    (["gate", "run", "x", "--margin=nan"], "Invalid value for '--margin'"),
+    (
+        ["factcheck", "ablate", "c", "--corpus", "d", "--rate", "nan"],
+        "--rate must be a finite number",
+    ),
+    (
+        ["answer", "q", "--app", "m:f", "--out", "o", "--price-in", "inf", "--price-out", "1"],
+        "--price-in must be a finite number",
+    ),
     (["runs", "decide", "--eps", "1e999"], "--eps must be a finite number"),
     (["runs", "promote", "--reason", "\udcff"], "not text in UTF-8"),
     (["evaluate", "q", "r"], "quer"),

@@ -72,9 +72,6 @@ def declared(function, words):
 
     @functools.wraps(function)
     def callback(**values):
-        for name, value in values.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise InputError(f"--{name} must be a finite number, not {value}")
         for name, form in forms.items():
             values[name] = _pairs(values[name], form)
         return function(**values)
@@ -133,8 +130,12 @@ class Command(TyperCommand):
             formatter.write_text(f"Also {' '.join(flags)}: see casebook --help.")
 
     def invoke(self, context):
-        """Run the command, unless an option was given that has no effect beside another one."""
+        """Run the command, unless an option has no effect beside another one, or no end."""
         flags = {each.name: max(each.opts, key=len) for each in self.params}
+        for name, given in context.params.items():
+            for value in given if isinstance(given, list | tuple) else [given]:
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise InputError(f"{flags[name]} must be a finite number, not {value}")
         for condition, options in _declaration(context).get("excludes", {}).items():
             name = condition.removeprefix("no ")
             word = "with" if name == condition else "without"
