@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from casebook import parameters as types
-from casebook.credentials import holds_secret, is_bare_login
+from casebook.credentials import holds_secret
 from casebook.errors import InputError
 from casebook.models.language import URL_VARIABLE
 from casebook.paths import home_path
@@ -153,7 +153,6 @@ def check_type(name, annotation, value):
 
 def refuse_secrets(values):
     for name, value in values.items():
-        is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
-        if holds_secret(value) or is_login:
+        if holds_secret(value):
             problem = "the address holds a password or a key, and parameters are published"
             raise InputError(f"{name}: {problem}: leave it out, and set {URL_VARIABLE}")
