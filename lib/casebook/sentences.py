@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.readers import read_yaml
-from casebook.runs.headlines import counted, per_cent
+from casebook.runs.headlines import BY_UNIT, counted, per_cent
 from casebook.scores import NOT_RUN
 from casebook.stats.intervals import bounds_text
 from casebook.tables import enumerated, reason_text
@@ -98,19 +98,14 @@ def reserves(row):
         sentences.append(f"{upper(row['against_phrase'])} is {row['role']}.")
     verdict = row.get("verdict")
     nearest = min(abs(row["low"]), abs(row["high"]))
-    if verdict in (BETTER, WORSE) and nearest < row["margin"]:
-        sentences.append(f"The difference may be below {row['margin']:g}, which would not matter.")
-    if verdict == EQUIVALENT:
+    if verdict in (BETTER, WORSE, EQUIVALENT) and nearest < row["margin"]:
         sentences.append(f"Differences below {row['margin']:g} do not matter.")
     if row.get("note"):
         sentences.append(row["note"])
     if row.get("reason") == INTERVAL_BY_UNIT:
-        unit = row["unit"].removesuffix("s")
-        clusters = counted(int(row["groups"]), row["cluster"])
-        sentences.append(
-            f"With fewer than six {row['cluster']} the interval is by {unit}: it holds for new "
-            f"{row['unit']} on these {clusters}."
-        )
+        names = {"groups": row["cluster"], "units": row["unit"]}
+        names["unit"] = row["unit"].removesuffix("s")
+        sentences.append(f"{upper(BY_UNIT.format(**names))}.")
     return sentences
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from beir_folders import json_lines
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data.claims import load_claims
 from casebook.errors import InputError

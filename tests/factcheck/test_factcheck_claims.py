@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.errors import InputError
 from casebook.factcheck.claims import read_plain

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from refusals import not_refused
+from cases import not_refused
 from tiny_models import named
 
 from casebook.models.entailment import CLASSES, EntailmentModel

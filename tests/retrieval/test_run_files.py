@@ -5,7 +5,7 @@ import json
 
 import pytest
 import pytrec_eval
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data import load
 from casebook.retrieval.ablation import retrieve, run_ablation

@@ -2,7 +2,7 @@ import datetime
 import json
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.errors import InputError
 from casebook.runs.record import (
