@@ -159,20 +159,15 @@ def copy_project():
 @pytest.fixture
 def notebook_project(tmp_path, monkeypatch):
     import nbformat
+    from cells import made_notebook
 
     from casebook import paths
     from casebook.batch import kernel, plan
 
     def make(parameters, work):
-        code = nbformat.v4.new_code_cell
-        python = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        source = nbformat.v4.new_notebook(
-            cells=[code(parameters, metadata={"tags": ["parameters"]}), code(work)],
-            metadata={"kernelspec": python},
-        )
         (tmp_path / "notebooks").mkdir()
         (tmp_path / "data" / "cards").mkdir(parents=True)
-        nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
+        nbformat.write(made_notebook(parameters, work), tmp_path / "notebooks" / "01_made.ipynb")
         monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path / "notebooks")
         monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
         monkeypatch.setattr(kernel, "SHARED", ())  # made notebooks need neither torch nor seaborn

@@ -7,6 +7,7 @@ import sys
 
 import nbformat
 import yaml
+from cells import made_notebook
 
 from casebook.files import sha256_file
 from casebook.paths import ROOT
@@ -20,13 +21,8 @@ WORK = (
 
 def write_project(folder):
     """Write the project, and give its folder."""
-    code = nbformat.v4.new_code_cell
-    names = code('run = "a"\ncell = "b"\nn = 2', metadata={"tags": ["parameters"]})
-    title = nbformat.v4.new_markdown_cell("# Made")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(
-        cells=[title, names, code(WORK)], metadata={"kernelspec": kernel}
-    )
+    notebook = made_notebook('run = "a"\ncell = "b"\nn = 2', WORK)
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# Made"))
     for name in ("notebooks", "book"):
         (folder / name).mkdir(parents=True)
     nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")

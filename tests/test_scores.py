@@ -9,7 +9,7 @@ from scipy import stats
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.notebook import Chapter, forest
+from casebook.notebook import Chapter
 from casebook.scores import Choice, Scores, pair
 from casebook.sentences import caption, finding, labels, sentence
 from casebook.verdicts import WORSE
@@ -106,7 +106,7 @@ def test_one_comparison_has_one_verdict_wherever_it_is_shown():
     assert caption(pairs).count("Corrected for 1 or 2 comparisons.") == 1
     ranking = scores.ranking(pairs)
     assert ranking["tie_class"].tolist() == ["1", "2", "2"]
-    assert "not shown to be lower: none." in finding(ranking)
+    assert "0 of 2 others are not shown to be lower." in finding(ranking)
 
 
 def test_a_difference_between_kinds_of_units_has_errors_by_cluster():
@@ -153,15 +153,3 @@ def test_a_file_is_called_after_what_its_rows_are_of(chapter, tmp_path):
         chapter.show(pd.DataFrame({"a": [1]}))
     chapter.show(made().estimates())
     assert (tmp_path / "scratch" / "tables" / "mine.estimates-points.csv").is_file()
-
-
-def test_marks_lead_to_items_that_there_are_or_nowhere(chapter):
-    drawn = []
-    listed = {"systems": ["New system", "Old system"], "items": [{}]}
-    chapter.keep(items=listed | {"tags": {"part: first": [0]}})
-    parts = made().by(dict.fromkeys(range(40), "first"))
-    rows = pd.concat([made().estimates(), parts["first"].estimates()], ignore_index=True)
-    chapter.draw(lambda rows: drawn.append(rows) or forest(rows), rows)
-    addresses = drawn[0]["address"].tolist()
-    assert [address is not None for address in addresses] == [True, True, False, True, True, False]
-    assert addresses[3].endswith("items.html#of=mine&system=New+system&only=part%3A+first")

@@ -78,8 +78,8 @@ def as_svg(figure, name):
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
+    about = dict.fromkeys(["Date", "Creator", "Format", "Type"])
     with rc_context({"svg.hashsalt": name}):
-        about = dict.fromkeys(["Date", "Creator", "Format", "Type"])
         figure.savefig(buffer, format="svg", metadata=about)
     return buffer.getvalue()
 

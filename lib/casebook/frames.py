@@ -105,13 +105,13 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10
 
 def coefficients(intervals, groups=None, control=np.nan):
     """Intervals of any statistic by system as a frame like that of `estimates`."""
-    rows = []
-    for name, interval in intervals.items():
-        row = {"system": name, **interval.row(), "control": control, "reason": interval.reason}
-        row["groups"] = interval.n if groups is None else groups
-        rows.append(row)
+    rows = [
+        {"system": name, **interval.row(), "reason": interval.reason}
+        for name, interval in intervals.items()
+    ]
     table = pd.DataFrame(rows, columns=ESTIMATE_COLUMNS).astype(dict.fromkeys(STATISTICS, float))
-    return table.assign(reason=_reasons(rows))
+    groups = table["n"] if groups is None else groups
+    return table.assign(groups=groups, control=control, reason=_reasons(rows))
 
 
 def shares(counts, *, level=0.95):

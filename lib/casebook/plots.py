@@ -114,9 +114,8 @@ def effects(frame, xlabel, margin=0.0):
 
     Without series, the colour of an effect is that of its verdict.
     """
-    frame = _drawn(frame)
-    if not frame["series"].any():
-        frame["colour"] = frame["verdict"].map(_OF_VERDICT).fillna(CONTROL)
+    if "series" not in frame:
+        frame = frame.assign(colour=frame["verdict"].map(_OF_VERDICT).fillna(CONTROL))
     figure = values(frame, xlabel)
     axes = figure.axes[0]
     axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)

@@ -58,11 +58,8 @@ def read_book(path):
         raise InputError(f"{path}: {problem}")
     try:
         return Book(path, tuple(_workbook_sheets(path)))
-    except OSError as error:
-        raise unreadable(path, error) from error
     except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
-        problem = " ".join(str(error).split())
-        raise InputError(f"{path}: is no workbook, or is damaged: {problem}") from error
+        raise unreadable(path, error) from error
 
 
 # Sheets of a workbook, which is read with formulas and with their stored values.
