@@ -169,7 +169,7 @@ def _write_readable(path, values):
 def read_training(folder):
     path = Path(folder) / f"{RESULT}.json"
     values = read_json(path)
-    if not isinstance(values, dict) or not _NEEDED <= values.keys():
+    if not isinstance(values, dict) or not values.keys() >= _NEEDED:
         raise InputError(f"{path}: not a training result of 'casebook shift train'")
     return values
 
