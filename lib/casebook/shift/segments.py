@@ -31,7 +31,6 @@ class Segments(BaseModel):
     """A segments file: two per-query files, and for each query whether to shift it."""
 
     metric: Metric = "ndcg@3"
-    eps: float | None = None
     baseline: Path = Field(validation_alias=AliasChoices("baselinepath", "variantapath"))
     shifted: Path = Field(validation_alias=AliasChoices("posnegpath", "variantbpath"))
     decisions: dict[str, Decision]

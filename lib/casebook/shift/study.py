@@ -45,8 +45,6 @@ _ENDS = {
 }
 _GATE_COLUMNS = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
 _SYSTEMS = read_yaml(Path(__file__).parent / "systems.yml")
-NAMES = {key: system["name"] for key, system in _SYSTEMS.items()}
-PHRASES = {key: system["phrase"] for key, system in _SYSTEMS.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +60,8 @@ class ShiftStudy(ScoredSystems):
 
     control = CHANCE
     controls = (CHANCE, *map(RANDOM.format, MAIN_SYSTEMS))  # which have learned nothing
-    names = NAMES
-    phrases = PHRASES
+    names = {key: system["name"] for key, system in _SYSTEMS.items()}
+    phrases = {key: system["phrase"] for key, system in _SYSTEMS.items()}
     unmeasured = None
 
     @cached_property
@@ -119,7 +117,7 @@ class ShiftStudy(ScoredSystems):
                 tried = " or ".join(f"{end:g}" for end in _ENDS[column])
                 texts.append(f"{count} of {len(fit.folds)} folds chose the {column} {tried}")
             if texts:
-                notes[name] = f"{NAMES[name]}: {' and '.join(texts)}, ends of those tried."
+                notes[name] = f"{self.names[name]}: {' and '.join(texts)}, ends of those tried."
         return notes
 
 
