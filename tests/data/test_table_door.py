@@ -132,7 +132,7 @@ CELLS = [
     ("numbers", '1\n"0,5"\n', "a.csv:3: a '0,5' is no number: write a decimal point instead"),
     ("numbers", "1\nhigh\n", "'high' is no number: --values high= if it is missing, else high=NUM"),
     ("numbers", "1\nnan\n", "'nan' is no number: --values nan= if it is missing"),
-    ("names", "gpt-4o\nGPT-4o \n", "a.csv:3: a 'GPT-4o ' is 'gpt-4o' but for case or blanks"),
+    ("names", "gpt-4o\nGPT-4o \n", "a.csv:3: a 'GPT-4o ' is a name above but for case or blanks"),
     ("texts", 'x\n" "\n', "a.csv:3: a .column 'a'. is empty"),
     ("lists", '"[""x""]"\nx|y\n', r"a.csv:3: a 'x\|y' is no JSON list of texts: type --lists one"),
     ("lists", "['x' 'y']\n", "is no JSON list of texts"),

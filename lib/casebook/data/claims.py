@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.data.splits import StudySet
-from casebook.data.tables import read_table, records_of, refusal
+from casebook.data.tables import read_table, refusal
 from casebook.readers import parse_json, read_yaml
 from casebook.stats.samples import check_choice
 
@@ -63,7 +63,8 @@ def load_claims(path, kind="plain"):
     layout = FORMATS[kind]
     rows = {}
     passages = []
-    for number, record in records_of(read_table(path, parse=parse_json)):
+    for number, cells in read_table(path, parse=parse_json).to_dict("index").items():
+        record = {name: cell for name, cell in cells.items() if cell == cell}
         try:
             name = str(record.pop(layout["id"]))
             label = record.pop(layout["label"], None) or None

@@ -194,12 +194,6 @@ READERS = {
 ENDINGS = tuple(READERS)
 
 
-def records_of(table):
-    """Yield (row of the file, record) of a table, without the members that a record has not."""
-    for row, record in zip(table.index, table.to_dict("records"), strict=True):
-        yield row, {name: cell for name, cell in record.items() if cell == cell}
-
-
 # --- columns and their roles
 
 
@@ -341,9 +335,8 @@ class Reading:
 
     def record(self):
         """The same for the record of a run, a row of a table of files; no folder is in it."""
-        read = []
-        for role, name in self.columns.items():
-            read.append(role if role == name else f"{role} = {name!r}")
+        pairs = self.columns.items()
+        read = [role if role == name else f"{role} = {name!r}" for role, name in pairs]
         return {
             "file": self.path.name,
             "rows": len(self.table),
@@ -383,14 +376,12 @@ class Reading:
         """Cells as lists of texts, None where empty; see `read_roles` of how they are written."""
         lists = {}
         for row, cell in self.cells(role).items():
-            found = lists[row] = _list_of(cell, self.lists_as)
-            if found is None and cell and may_be_text:
-                lists[row] = [cell]
-            elif found is None and cell != "":
+            lists[row] = _list_of(cell, self.lists_as, may_be_text)
+            if lists[row] is None and cell != "":
                 way = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 if isinstance(cell, str):
-                    way = f"{to_type('lists', 'one')} (a single text), python, or the mark: "
-                    way += to_type("lists", "|")
+                    others = f"(a single text), python, or the mark: {to_type('lists', '|')}"
+                    way = f"{to_type('lists', 'one')} {others}"
                 self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {way}")
         return pd.Series(lists, dtype=object)
 
@@ -436,7 +427,7 @@ class Reading:
         words = self.texts(role)
         first = words.groupby(words.map(_folded)).transform("first")
         for row, word in words[words != first].items():
-            problem = f"is {short(first[row])} but for case or blanks: write one of them"
+            problem = "is a name above but for case or blanks: write one of them"
             self.refuse(row, f"{role} {short(word)} {problem}")
         return words
 
@@ -452,15 +443,17 @@ def _folded(word):
     return " ".join(word.casefold().replace("_", " ").split())
 
 
-# None if a cell is empty or not written as told.
-def _list_of(cell, lists_as):
+# None if a cell is empty or not written as told, unless it may be a single text.
+def _list_of(cell, lists_as, may_be_text):
     ways = {"json": parse_cells, "python": ast.literal_eval, "one": lambda text: [text]}
     way = ways.get(lists_as, lambda text: text.split(lists_as))
     try:
         found = way(cell) if cell and isinstance(cell, str) else cell
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
+        found = None
     is_list = isinstance(found, list) and all(isinstance(text, str) for text in found)
     # A list of numpy has no commas, and Python would join its texts.
     is_joined = lists_as == "python" and isinstance(cell, str) and repr(found) != cell
-    return found if is_list and not is_joined else None
+    if is_list and not is_joined:
+        return found
+    return [cell] if cell and may_be_text else None
