@@ -1,7 +1,6 @@
 """Cases to edit and documents to search: annotated, planted or of one's own."""
 
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -94,8 +93,7 @@ def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
         raise InputError(f"{path}: the cases need documents to search: name their folder (corpus)")
     path = Path(path)
     cases = path.stem, f"the cases of {path.name}", *read_cases(path, domain, **said)
-    near = partial(neighbours_or_next, domain=domain)
-    return CaseCollection(*cases, read_collection(corpus), near, domain)
+    return CaseCollection(*cases, read_collection(corpus), neighbours_or_next, domain)
 
 
 # ---- cases of a file, with what decides them
