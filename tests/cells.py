@@ -2,8 +2,6 @@
 
 import ast
 
-import nbformat
-
 
 def as_text(value):
     for kind in ("_repr_markdown_", "_repr_html_"):
@@ -21,11 +19,3 @@ def run_cell(source, name, variables):
     if last is None:
         return None
     return eval(compile(ast.Expression(last.value), name, "eval"), variables)
-
-
-# A notebook of a cell of parameters, and further cells of code.
-def made_notebook(parameters, *sources):
-    code = nbformat.v4.new_code_cell
-    cells = [code(parameters, metadata={"tags": ["parameters"]}), *map(code, sources)]
-    python = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": python})

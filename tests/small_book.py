@@ -5,9 +5,8 @@ import shutil
 import subprocess
 import sys
 
-import nbformat
 import yaml
-from cells import made_notebook
+from made_notebooks import write_notebook
 
 from casebook.files import sha256_file
 from casebook.paths import ROOT
@@ -21,11 +20,9 @@ WORK = (
 
 def write_project(folder):
     """Write the project, and give its folder."""
-    notebook = made_notebook('run = "a"\ncell = "b"\nn = 2', WORK)
-    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# Made"))
-    for name in ("notebooks", "book"):
-        (folder / name).mkdir(parents=True)
-    nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")
+    names = 'run = "a"\ncell = "b"\nn = 2'
+    write_notebook(folder / "notebooks" / "01_made.ipynb", names, WORK, title="Made")
+    (folder / "book").mkdir()
     row = {"name": "made", "notebook": "01_made.ipynb", "tags": ["default"]}
     (folder / "notebooks" / "experiments.yml").write_text(yaml.safe_dump([row]))
     for name in ("assets", "references.bib"):
@@ -47,20 +44,12 @@ def write_project(folder):
     return folder
 
 
-def environment(project):
-    """Name the project as the place of sources and of outputs."""
-    return dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(project))
-
-
-def casebook(project, *arguments):
-    """Start a command on the run ``mine``."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "casebook", *arguments, "--run", "mine"],
-        env=os.environ | environment(project),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def started(project, *words):
+    """Start a command in the project, which is the place of sources and of outputs."""
+    command = [sys.executable, "-m", "casebook", *words]
+    places = dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(project))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=os.environ | places, cwd=project, **pipes)
 
 
 def ended(process):

@@ -3,9 +3,8 @@
 import json
 import shutil
 
-import nbformat
 import pytest
-from cells import made_notebook
+from made_notebooks import write_notebook
 
 from casebook.batch import grid
 from casebook.batch.plan import Planned, plan
@@ -127,9 +126,8 @@ def add_reader(project):
         "number = {'value': float(n), 'ci': [None, None], 'n': n, 'control': None}\n"
         "_ = RunOutputs(run, cell).numbers('reader', {'all': {'found': {'n': number}}})"
     )
-    nbformat.write(
-        made_notebook('run = "a"\ncell = "b"', count), project / "notebooks" / "02_reader.ipynb"
-    )
+    path = project / "notebooks" / "02_reader.ipynb"
+    write_notebook(path, 'run = "a"\ncell = "b"', count)
     return grid.Cell("reader", "02_reader.ipynb", needs=(grid.EVERY,))
 
 

@@ -99,6 +99,7 @@ def overheard(numbers, seconds):
         return ear.recv_multipart() if ear.poll(seconds * 1000) else None
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("folder", ["s", "too-long-for-sockets" * 4])
 def test_kernels_listen_on_loopback_or_in_a_private_folder_and_tell_nobody_else(
     batch, tmp_path_factory, folder
@@ -122,6 +123,7 @@ def test_kernels_listen_on_loopback_or_in_a_private_folder_and_tell_nobody_else(
     assert folder != "s" or (len(sockets) >= 10 and rights == {0})
 
 
+@pytest.mark.faults
 def test_worker_processes_open_no_port_and_leave_nothing_but_the_result_on_the_terminal(tmp_path):
     smoke = DATA / "smoke"
     corpus = tmp_path / "corpus"
