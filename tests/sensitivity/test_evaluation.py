@@ -15,7 +15,6 @@ from casebook.sensitivity.evaluation import (
     sensitivity,
     stated_evaluation,
 )
-from casebook.sensitivity.tree import EDGE_MEASURES
 
 ANNOTATIONS = pd.DataFrame(
     [
@@ -62,31 +61,19 @@ def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
     assert len(decided_pairs(annotations, score=scores)) == 4
 
 
-MORE = {"item": "x/0", "operation": "replace", "depth": 1, "parent": "r"}
-
-
-def edges(*rows):
-    """Make edges from (case, type, status, footrule, placebo[, more])."""
-    made = []
-    for number, (case, kind, status, value, placebo, *more) in enumerate(rows):
-        row = {"case_id": case, "fact_type": kind, "status": status, **MORE}
-        missing = "no matched placebo" if pd.isna(placebo) else None
-        row |= {"node": f"r.{number}", "no_placebo": missing, "reason": None}
-        row |= dict.fromkeys(EDGE_MEASURES, value)
-        row |= {f"placebo_{name}": placebo for name in EDGE_MEASURES}
-        made.append(row | (more[0] if more else {}))
-    return pd.DataFrame(made)
-
-
-FRAME = edges(
-    ("a", "Section", "ok", 0.6, 0.1),
-    ("a", "Section", "ok", 0.4, 0.1),
-    ("b", "Section", "ok", 0.5, 0.3),
-    ("a", "Numerical", "noop", 0.0, np.nan),
-    ("a", "Numerical", "ok", 0.2, np.nan),
-    ("b", "Evidence", "both_empty", np.nan, np.nan),
-    ("b", "PartyType", "poor_query", 0.9, 0.1, {"reason": "too poor"}),
-)
+EDGES = [
+    ("a", "Section", "ok", 0.6, 0.1, None),
+    ("a", "Section", "ok", 0.4, 0.1, None),
+    ("b", "Section", "ok", 0.5, 0.3, None),
+    ("a", "Numerical", "noop", 0.0, np.nan, None),
+    ("a", "Numerical", "ok", 0.2, np.nan, None),
+    ("b", "Evidence", "both_empty", np.nan, np.nan, None),
+    ("b", "PartyType", "poor_query", 0.9, 0.1, "too poor"),
+]
+COLUMNS = ["case_id", "fact_type", "status", "footrule", "placebo_footrule", "reason"]
+FRAME = pd.DataFrame(EDGES, columns=COLUMNS)
+FRAME["displacement"] = FRAME["footrule"]
+FRAME["no_placebo"] = FRAME["placebo_footrule"].map({np.nan: "no matched placebo"})
 
 
 def row(frame, name):

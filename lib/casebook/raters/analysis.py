@@ -33,8 +33,6 @@ KAPPAS = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
 KAPPA_COLUMNS = ["rater", "and rater", "coefficient", "estimate", "panel_low", "panel_high"]
 KAPPA_COLUMNS += ["percent_agreement", "n_items", "reason"]
 VOTE_VALUES = (-1, 0, 1)
-DEFAULT_ALPHA = 0.05  # of the tests, unless another one was registered
-NOT_REGISTERED = "Nothing was registered: these votes came without a sealed key."
 
 
 #: What came out: the votes, the panel, and the tables by name.
@@ -56,11 +54,6 @@ class ComparisonPanel(_PANEL):
     # Ratings of the focus system minus those of the other one.
     def differences(self, scale):
         return self.ratings[scale, self.focus] - self.ratings[scale, self.against]
-
-    # A row per rating: scale, system, item, rater, rating.
-    def long_ratings(self):
-        table = pd.concat(self.ratings, names=["scale", "system", "item"])
-        return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013
 
 
 def votes_of(paths, columns=None, key=None, side_column=None):
@@ -142,7 +135,7 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     0.13
     """
     panel = panel_of(votes, against)
-    level = 1 - (votes.alpha or DEFAULT_ALPHA)
+    level = 1 - (votes.alpha or 0.05)  # that of the tests, unless another one was registered
     margin = votes.margin or MARGIN
     draws = {"n_resamples": n_resamples, "seed": seed}
     tables = {
@@ -218,4 +211,6 @@ def answer_lines(analysis):
     scores = Scores(analysis.panel.votes, measure, "forms", unit="votes", cluster="questions")
     rows = preference_rows(analysis, scores).tail(2)
     lines = [sentence(row) for _, row in rows.iterrows()]
-    return lines if analysis.votes.registered else [*lines, NOT_REGISTERED]
+    if not analysis.votes.registered:
+        lines.append("Nothing was registered: these votes came without a sealed key.")
+    return lines

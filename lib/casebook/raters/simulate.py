@@ -49,12 +49,11 @@ class Truth:
 def invented_answers(items, seed=0):
     """Answers of two systems, studied and compared, in the same random words."""
     texts = generator(seed, "answers of a rehearsal").choice(WORDS, (items, 2, 25))
-    answers = pd.DataFrame({"item_id": [f"q{number}" for number in range(items)]})
-    answers["prompt"] = answers["item_id"] + "?"
-    answers["stratum"] = "all"
-    answers["studied"] = [" ".join(words) for words in texts[:, 0]]
-    answers["compared"] = [" ".join(words) for words in texts[:, 1]]
-    return answers
+    rows = []
+    for number, (studied, compared) in enumerate(texts):
+        row = [f"q{number}", f"q{number}?", "all", " ".join(studied), " ".join(compared)]
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["item_id", "prompt", "stratum", "studied", "compared"])
 
 
 def fill_forms(study, folder, truth=None, *, seed=0):

@@ -20,7 +20,6 @@ from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 
-ACTS = Path(__file__).with_name("acts.yml")
 # Canonical fact types, in the documented order.
 FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
 
@@ -128,7 +127,7 @@ def _read(path):
 
 
 # The tables of the library: acts of India and Singapore.
-SHIPPED_DOMAIN = Domain(_read(ACTS)[0])
+SHIPPED_DOMAIN = Domain(_read(Path(__file__).with_name("acts.yml"))[0])
 
 
 def read_domain(path):

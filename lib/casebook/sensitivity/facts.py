@@ -17,7 +17,6 @@ from casebook.sensitivity.domain import (
 
 PARTY_TYPES = tuple(word_lists()["party_types"])
 EVIDENCE_TYPES = tuple(word_lists()["evidence"])
-CASE_OUTCOMES = tuple(word_lists()["outcomes"])
 NUMBERS = ("amounts", "ages", "durations")
 PARTY_SIDES = ("petitioner", "respondent")
 LARGEST_NUMBER = 1e15  # beyond it a float no longer distinguishes two amounts
@@ -33,8 +32,7 @@ def number_text(value):
     return f"{as_integer(value):.15g}"
 
 
-_Bounds = Field(strict=True, ge=0, le=LARGEST_NUMBER)
-Number = Annotated[float, _Bounds, AfterValidator(as_integer)]
+Number = Annotated[float, Field(strict=True, ge=0, le=LARGEST_NUMBER), AfterValidator(as_integer)]
 FactName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -106,7 +104,7 @@ class FactSheet(_Part):
     evidence_items: tuple[EvidenceItem, ...] = ()
     sections_cited: tuple[FactName, ...] = ()
     numerical_facts: NumericalFacts = NumericalFacts()
-    outcome: Literal[CASE_OUTCOMES] | None = None
+    outcome: Literal[tuple(word_lists()["outcomes"])] | None = None
     further_facts: tuple[FurtherFact, ...] = ()
 
 
