@@ -30,8 +30,10 @@ VOTE_COEFFICIENTS = (
     "gwet_ac2",
 )
 KAPPAS = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
-KAPPA_COLUMNS = ["rater", "and rater", "coefficient", "estimate", "panel_low", "panel_high"]
-KAPPA_COLUMNS += ["percent_agreement", "n_items", "reason"]
+KAPPA_COLUMNS = [
+    *("rater", "and rater", "coefficient", "estimate", "panel_low", "panel_high"),
+    *("percent_agreement", "n_items", "reason"),
+]
 VOTE_VALUES = (-1, 0, 1)
 
 
@@ -46,10 +48,6 @@ class ComparisonPanel(_PANEL):
     Votes are 1 for the focus, 0 for a tie, -1 or NaN; ``left`` says whether the focus was on the
     left; ``ratings`` are such frames by (scale, system).
     """
-
-    @property
-    def raters(self):
-        return list(self.votes.columns)
 
     # Ratings of the focus system minus those of the other one.
     def differences(self, scale):
@@ -160,7 +158,7 @@ def vote_agreement(votes, coefficients, **draws):
 # Cohen's kappa of every two raters, with its interval, and with weights.
 def kappa_pairs(panel, **draws):
     tables = []
-    for pair in itertools.combinations(panel.raters, 2):
+    for pair in itertools.combinations(panel.votes, 2):
         table = vote_agreement(panel.votes[list(pair)], KAPPAS, **draws)
         table[["rater", "and rater"]] = pair
         tables.append(table)

@@ -22,8 +22,6 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
     for name in systems:
         if name not in there:
             raise InputError(f"the log: holds no answers of {name!r}; its systems are {known}")
-    if len(systems) < 2:
-        raise InputError(f"the log: a comparison needs two systems or more, not only {known}")
     if stratum and stratum not in log:
         raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
     # A run that failed has nothing to rate.

@@ -1,6 +1,6 @@
 """A panel whose truth is known: it fills forms, to rehearse a study before it runs."""
 
-from dataclasses import dataclass
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -31,14 +31,11 @@ WORDS = [
 ]
 
 
-@dataclass(frozen=True)
-class Truth:
-    """How the simulated panel judges: log odds for the focus, their spreads, share of ties."""
+_TRUTH = {"effect": 0.7, "item_sd": 1.3, "rater_sd": 0.5, "ties": 0.1}
 
-    effect: float = 0.7
-    item_sd: float = 1.3
-    rater_sd: float = 0.5
-    ties: float = 0.1
+
+class Truth(namedtuple("Truth", _TRUTH, defaults=_TRUTH.values())):
+    """How the simulated panel judges: log odds for the focus, their spreads, share of ties."""
 
     @property
     def win_rate(self):

@@ -2,8 +2,9 @@
 
 import hashlib
 import re
+from collections import namedtuple
 from operator import attrgetter
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
@@ -166,13 +167,8 @@ def contradictions(sheet):
 # ---- facts one by one
 
 
-class Fact(NamedTuple):
+class Fact(namedtuple("Fact", "type kind field value")):
     """A fact: its type, its kind (``ages``), the field that holds it, and what is there."""
-
-    type: str
-    kind: str
-    field: str
-    value: object
 
     @property
     def text(self):
