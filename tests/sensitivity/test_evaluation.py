@@ -33,14 +33,9 @@ SCORES = pd.DataFrame(
 )
 
 
-@pytest.fixture
-def annotations():
-    return ANNOTATIONS.copy()
-
-
-def test_documented_conventions(annotations):
+def test_documented_conventions():
     assert DECISIVE_DISPLACEMENT == 1.5
-    found = documented_evaluation(SCORES, annotations, edges=3)
+    found = documented_evaluation(SCORES, ANNOTATIONS, edges=3)
     # a: 2 of 2, b: 1 of 1, c has none and scores 0.
     assert found["dispositive_accuracy"] == round(2 / 3, 4)
     # a: 1 of 1, b: Section 1.7 is above 1.5, c: 0.
@@ -49,16 +44,16 @@ def test_documented_conventions(annotations):
     assert found["llm_accept_rate"] == 1.0
 
 
-def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
-    found = importance_agreement(SCORES, annotations, n_resamples=200)
+def test_corrected_evaluation_leaves_out_what_nobody_knows():
+    found = importance_agreement(SCORES, ANNOTATIONS, n_resamples=200)
     assert (found["mean_spearman"], found["cases_ranked"]) == (pytest.approx(1.0), 1)
     assert found["exact_p"] == pytest.approx(2 / 6)
-    pairs = decided_pairs(annotations, score=SCORES)
+    pairs = decided_pairs(ANNOTATIONS, score=SCORES)
     assert pairs["dispositive"].tolist() == [True, False, True, False, True]
     assert pairs["score"].tolist() == [2.0, 0.5, 1.6, 1.7, 3.0]
     scores = SCORES.copy()
     scores.loc["a", "Evidence"] = np.nan  # unassessed pairs are never zero
-    assert len(decided_pairs(annotations, score=scores)) == 4
+    assert len(decided_pairs(ANNOTATIONS, score=scores)) == 4
 
 
 EDGES = [
@@ -110,13 +105,13 @@ def test_the_aggregate_score_is_the_mean_over_all_edges_of_a_type():
         assert found.loc[case].to_dict() == pytest.approx(scores)
 
 
-def test_shares_of_facts_and_of_proposed_edits_as_the_document_says(annotations):
+def test_shares_of_facts_and_of_proposed_edits_as_the_document_says():
     """Dispositive: 2.0, 1.6 and 3.0; not: 0.5 and 1.7; what equals the threshold is not above."""
     outcomes = pd.Series(["accept", "reject", "undetermined", "accept", "accept"])
     names = ("dispositive_accuracy", "non_dispositive_accuracy", "llm_accept_rate")
     shares = {1.5: (1, 1 / 2), 1.6: (2 / 3, 1 / 2), 0.5: (1, 1 / 2), 0.4: (1, 0), 1.7: (2 / 3, 1)}
     for threshold, expected in shares.items():
-        found = stated_evaluation(SCORES, annotations, threshold, outcomes)
+        found = stated_evaluation(SCORES, ANNOTATIONS, threshold, outcomes)
         assert [found[name] for name in names] == pytest.approx([*expected, 3 / 5], abs=5e-5)
 
 
