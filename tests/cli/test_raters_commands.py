@@ -160,16 +160,11 @@ WRONG = [
 ]
 
 
-def test_wrong_use_is_one_clear_line(casebook, study, monkeypatch):
+def test_wrong_use_is_one_clear_line(refused, study, monkeypatch):
     monkeypatch.chdir(study)
     Path("one.jsonl").write_text(write_log(Path("log.jsonl")).read_text().splitlines()[0])
     before = {path: path.read_bytes() for path in Path("back").iterdir()}
-
-    def check(words, message):
-        code, _, err = casebook(*words.format(raters=" ".join(RATERS)).split())
-        assert (code, err.count("\n")) == (1, 1)
-        assert message in err
-
-    assert failing(check, WRONG) == []
+    rows = [(words.format(raters=" ".join(RATERS)), message) for words, message in WRONG]
+    assert failing(refused, rows) == []
     assert not Path("x").exists()
     assert {path: path.read_bytes() for path in Path("back").iterdir()} == before

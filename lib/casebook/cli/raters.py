@@ -4,8 +4,7 @@ import re
 import shlex
 
 from casebook import assistant, data, raters
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import echo, lines_of, plain, say, show
+from casebook.cli.commands import command, command_group, echo, lines_of, plain, say, show
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
 

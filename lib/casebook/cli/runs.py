@@ -5,8 +5,7 @@ import subprocess
 import sys
 
 from casebook import runs
-from casebook.cli.commands import command, command_group, declared
-from casebook.cli.common import lines_of, say, show
+from casebook.cli.commands import command, command_group, declared, lines_of, say, show
 from casebook.cli.scores import gate
 from casebook.errors import BatchFailed, CheckFailed, InputError
 from casebook.readers import read_yaml

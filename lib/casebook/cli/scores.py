@@ -1,8 +1,7 @@
 """``casebook evaluate | compare | agreement | gate scores | audit``: files of scores."""
 
 from casebook import audits, data, measures, raters, runs, stats
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import say, show, table_text
+from casebook.cli.commands import command, command_group, say, show, table_text
 from casebook.errors import CheckFailed, InputError
 
 gate = command_group("gate", "Test that a run, a log or a system is not worse than another.")

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from casebook import assistant, data, explain, retrieval, sensitivity
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import lines_of, say, show
+from casebook.cli.commands import command, command_group, lines_of, say, show
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
