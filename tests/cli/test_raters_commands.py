@@ -141,7 +141,7 @@ def test_a_likert_study_is_analysed(casebook, tmp_path):
 
 
 WRONG = [
-    ("forms x", "name the raters"),
+    ("forms x", "Missing option '--rater'"),
     ("forms x --rater=r1", "not of the form LABEL:KIND"),
     ("forms x --rater=r1:lay", "give the answers"),
     ("forms x --log=one.jsonl {raters}", "two systems or more, not only rag"),
