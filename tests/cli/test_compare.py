@@ -92,7 +92,7 @@ REFUSED = [
     (TABLE, ["--systems", "a,b", "--score", "score"], "--score has no effect with --systems"),
     (TABLE, ["--against", "c"], "there is no score of c; choose from a, b"),
     (TABLE, ["-m", "x", "-m", "y"], "is of one measure"),
-    (TABLE, ["--columns", "units=id"], "'units' is no role here: choose from unit"),
+    (TABLE, ["--columns", "units=id"], "unknown role of a column 'units'"),
 ]
 
 
