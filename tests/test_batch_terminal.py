@@ -54,7 +54,7 @@ def test_failures_are_said_with_cause_cell_and_last_lines(project):
     assert any("assert not fail" in line for line in last) and 2 <= len(last) <= 6
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_carries_on(project):
     cells = ("one", {}), ("two", {"wait": 600})
     arguments = [*command(project, *cells), "--workers", "2"]

@@ -212,6 +212,7 @@ def test_a_killed_server_of_forks_takes_its_kernels_along_and_another_one_starts
     assert run(some, workers=2)
 
 
+@pytest.mark.faults
 def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_path, casebook):
     folder = tmp_path / "collection"
     folder.mkdir()

@@ -1,16 +1,15 @@
 """Every term of the four documents is on its page; what the pages name exists."""
 
-import importlib
 import json
 import re
 import runpy
 import shlex
+from pkgutil import resolve_name
 
 import pytest
 from toy_records import seal
 from typer.testing import CliRunner
 
-import casebook
 from casebook import paths
 from casebook.book.concordance import (
     concordance_page,
@@ -30,9 +29,7 @@ NAME = re.compile(
 )
 
 
-def spans(row):
-    """Give what a row names as code of ours."""
-    return CODE.findall(str(row["here"]))
+SPANS = {span for _, row in ALL for span in CODE.findall(str(row["here"]))}
 
 
 def test_the_four_documents_have_pages_with_their_terms_in_order():
@@ -49,9 +46,9 @@ def test_the_four_documents_have_pages_with_their_terms_in_order():
 
 
 def test_every_command_exists_with_its_options():
-    commands = {span for _, row in ALL for span in spans(row) if span.startswith("casebook ")}
+    commands = sorted(span for span in SPANS if span.startswith("casebook "))
     wrong = []
-    for command in sorted(commands):
+    for command in commands:
         words = shlex.split(command)[1:]
         group = [word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)][:2]
         found = CliRunner().invoke(app, [*group, "--help"])
@@ -64,27 +61,13 @@ def test_every_command_exists_with_its_options():
     assert len(commands) > 10 and wrong == []
 
 
-def imported(name):
-    """Import a name as a reader would who knows that all lies in casebook."""
-    parts = name.removeprefix("casebook.").split(".")
-    if len(parts) == 1 and hasattr(casebook, parts[0]):
-        return
-    found = casebook
-    for place, part in enumerate(parts):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            found = importlib.import_module(".".join(["casebook", *parts[: place + 1]]))
-
-
 def test_every_python_name_can_be_imported():
-    names = {span.partition("(")[0] for _, row in ALL for span in spans(row)}
-    names = sorted(filter(NAME.fullmatch, names))
+    names = sorted(filter(NAME.fullmatch, {span.partition("(")[0] for span in SPANS}))
     wrong = []
     for name in names:
         try:
-            imported(name)
-        except ImportError as error:
+            resolve_name(f"casebook.{name.removeprefix('casebook.')}")
+        except (AttributeError, ImportError) as error:
             wrong.append(f"{name}: {error}")
     assert len(names) > 10 and wrong == []
 
@@ -187,6 +170,3 @@ def test_every_term_of_the_document_is_on_the_page_in_its_order():
     ]
     places = [terms.index(term) for term in sections]
     assert places == sorted(places)
-
-
-# --- in the rendered site
