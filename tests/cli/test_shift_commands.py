@@ -116,6 +116,7 @@ BAD = [
     (["shift", "train", "smoke", "--mode", "micro", *FAST], "unknown mode"),
     (["shift", "train", "smoke", "--hardneg-topk", "0", *FAST], "hardneg-topk"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
+    (["shift", "eval", "smoke", "--gate-eps", "-1"], "gate-eps"),
     (["segments", "compare", "--segments", "nowhere.json"], "cannot be read"),
     (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
     (

@@ -14,10 +14,14 @@ NAMES = [
     ("my folder=./nosuch", {}, "no such folder"),
     ("./my nosuch", {}, "no such folder"),
     ("./事例", {}, "or call it: NAME=事例"),
-    ("smoke", {"split": "odd"}, "has no split 'odd': it has all, dev, test"),
-    ("privacy_qa_test", {"split": "dev"}, "names split 'test', not 'dev'"),
-    ("factcheck_claims", {"kind": "retrieval"}, "holds claims data, not retrieval"),
-    ("smoke", {"kind": "votes"}, "not votes data: choose from pdpabench_votes$"),
+    ("smoke", {"split": "odd"}, "unknown split of smoke 'odd': choose from all, dev, test"),
+    ("privacy_qa_test", {"split": "dev"}, "split of privacy_qa_test 'dev': choose from test"),
+    (
+        "factcheck_claims",
+        {"kind": "retrieval"},
+        "unknown dataset of retrieval data 'factcheck_claims'",
+    ),
+    ("smoke", {"kind": "votes"}, "of votes data 'smoke': choose from pdpabench_votes$"),
 ]
 
 

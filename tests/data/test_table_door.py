@@ -109,7 +109,7 @@ def test_workbooks_name_their_sheet_and_need_values_of_formulas(tmp_path):
 
 
 SAID = [
-    ({"columns": {"ident": "id"}}, "columns: 'ident' is no role here: choose from id, text, title"),
+    ({"columns": {"ident": "id"}}, "unknown role of a column 'ident': choose from id, text, title"),
     ({"columns": {"text": "boddy"}}, "has no 'boddy' for text: did you mean 'body'.; it has id, "),
     ({"columns": {"text": "body.0.x"}}, "has no 'body.0.x' for text"),
     ({"further": ["tone"]}, "has no 'tone' for tone"),

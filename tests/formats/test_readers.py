@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from refusals import not_refused
 
 from casebook.data.folders import read_frame
-from casebook.data.tables import read_table, records_of
+from casebook.data.tables import read_table
 from casebook.errors import InputError
 from casebook.raters.annotations import read_ratings
 from casebook.readers import (
@@ -90,10 +90,6 @@ def test_what_is_not_plain_yaml_is_one_clear_line(tmp_path):
         read_yaml(path)
 
 
-def records(path):
-    return list(records_of(read_table(path)))
-
-
 PARTS = {
     "run": [b"q1", b"Q0", b"d1", b"1", b"2.5", b"s", b"nan", b"-1e400"],
     "qrels": [b"q1", b"0", b"d1", b"1", b"-2", b"9" * 40],
@@ -109,7 +105,7 @@ READERS = {
     "qrels": read_qrels,
     "beir.tsv": read_qrels,
     "x.jsonl": lambda path: read_frame(path, "_id", "doc_id"),
-    "x.csv": records,
+    "x.csv": read_table,
     "x.json": read_json,
     "x.yml": read_yaml,
     "ratings.csv": read_ratings,

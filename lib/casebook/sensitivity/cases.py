@@ -17,7 +17,6 @@ from casebook.data.tables import (
     read_roles,
     read_table,
     reading_text,
-    records_of,
 )
 from casebook.errors import InputError
 from casebook.models.language import load_language_model
@@ -120,7 +119,7 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
     model = _record_model(domain.fact_types)
     sheets = []
     annotations = []
-    for row, cells in records_of(reading.table):
+    for row, cells in reading.table.to_dict("index").items():
         filled = {name: cell for name, cell in cells.items() if cell != ""}
         if is_flat:
             filled["fact_sheet"] = {name: filled[name] for name in facts if name in filled}

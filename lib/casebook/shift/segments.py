@@ -13,6 +13,7 @@ from casebook.frames import contrasts, estimates
 from casebook.readers import read_json
 from casebook.runs.outputs import number
 from casebook.runs.record import GROUP, read_per_query
+from casebook.stats.samples import check_choice
 
 PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
 APPLY = "ApplyShift"
@@ -53,8 +54,7 @@ def read_segments(path):
 def compare_segments(segments, metric=None, *, seed=0):
     """Compare baseline, shifted and segmented rankings: counts, means and paired differences."""
     metric = (metric or segments.metric).lower()
-    if metric not in PER_QUERY_COLUMNS:
-        raise InputError(f"metric {metric!r}: choose {', '.join(PER_QUERY_COLUMNS)}")
+    check_choice("metric", metric, PER_QUERY_COLUMNS)
     base, shifted = map(_by_query, (segments.baseline, segments.shifted))
     used = base.index.intersection(shifted.index, sort=False)
     if used.empty:

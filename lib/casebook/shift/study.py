@@ -29,7 +29,6 @@ from casebook.shift.learn import (
 from casebook.shift.segments import PER_QUERY_COLUMNS, gap_gain
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import generator
-from casebook.trec import ranked
 
 BASELINE = "baseline"
 CHANCE = "chance"
@@ -54,7 +53,8 @@ PHRASES = {key: system["phrase"] for key, system in _SYSTEMS.items()}
 class ShiftStudy(ScoredSystems):
     """Scores of all systems on all queries, and the shifts behind them."""
 
-    data: object
+    dataset: object
+    data: object  # its vectors
     scores: dict  # for each measure a frame, queries x systems
     fits: dict  # cross-fitted learners by name
     others: dict  # fits that leak, or are evaluated in sample
@@ -65,10 +65,6 @@ class ShiftStudy(ScoredSystems):
     names = NAMES
     phrases = PHRASES
     unmeasured = None
-
-    @property
-    def dataset(self):
-        return self.data.dataset
 
     @cached_property
     def clusters(self):
@@ -91,12 +87,8 @@ class ShiftStudy(ScoredSystems):
 
     def same_inputs(self, pairs):
         still = self.unmoved | {BASELINE: ""}
-        same = {}
-        for pair in pairs:
-            if still.keys() >= set(pair):
-                first, second = pair
-                same[pair] = still[first] or still[second]
-        return same
+        pairs = [pair for pair in pairs if still.keys() >= set(pair)]
+        return {pair: still[pair[0]] or still[pair[1]] for pair in pairs}
 
     @property
     def unseen(self):
@@ -113,26 +105,19 @@ class ShiftStudy(ScoredSystems):
 
     def runs(self):
         """Runs of the learned shifts, and without one: scores by query and document, best first."""
-        queries = {BASELINE: self.data.queries}
-        queries |= {name: fit.shifted() for name, fit in self.fits.items()}
-        found = {}
-        for system, vectors in queries.items():
-            run = self.data.run(vectors)
-            found[system] = {query: dict(ranked(scores)) for query, scores in run.items()}
-        return found
+        runs = {name: self.data.run(fit.shifted()) for name, fit in self.fits.items()}
+        return {BASELINE: self.data.run(self.data.queries)} | runs
 
     @cached_property
     def notes(self):
         """Learners that chose an end of what they could choose from."""
         notes = {}
         for name, fit in self.fits.items():
-            choices = fit.choices()
+            counts = fit.choices().reindex(columns=list(_ENDS)).isin(_ENDS).sum()
             texts = []
-            for column, ends in _ENDS.items():
-                count = choices[column].isin(ends).sum() if column in choices else 0
-                if count:
-                    tried = " or ".join(f"{end:g}" for end in ends)
-                    texts.append(f"{count} of {len(choices)} folds chose the {column} {tried}")
+            for column, count in counts[counts > 0].items():
+                tried = " or ".join(f"{end:g}" for end in _ENDS[column])
+                texts.append(f"{count} of {len(fit.folds)} folds chose the {column} {tried}")
             if texts:
                 notes[name] = f"{NAMES[name]}: {' and '.join(texts)}, ends of those tried."
         return notes
@@ -165,7 +150,7 @@ def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws
         measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
         for measure in SHIFT_MEASURES
     }
-    return ShiftStudy(data, scores, fits, others, by)
+    return ShiftStudy(dataset, data, scores, fits, others, by)
 
 
 def random_directions(fit, *, draws=20, seed=0):
