@@ -42,13 +42,7 @@ def test_check_tells_absent_bad_and_ok_apart(toy, cache, make_card, monkeypatch,
     wrong = make_card(contents, [{"mirror": "toy"}], splits=splits)
     with pytest.raises(InputError, match=r"toy, split test: expected .* 4 judgements, found"):
         registry.read_split(wrong, {name: toy / name for name in names}, "test")
-    assert registry.check(["toy"]).to_dict("records") == [
-        {
-            "dataset": "toy",
-            "split": "test",
-            "status": "ok",
-            "detail": "3 documents, 2 queries, 3 judgements",
-        }
-    ]
+    (row,) = registry.check(["toy"]).to_numpy().tolist()
+    assert row == ["toy", "test", "ok", "3 documents, 2 queries, 3 judgements"]
     (toy / "corpus.jsonl").write_text("{}")
     assert list(registry.check()["status"]) == ["bad"]

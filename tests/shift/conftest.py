@@ -1,31 +1,24 @@
 """Small data for the tests of shifts: the documented samples and planted vectors."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from casebook.data.splits import RetrievalDataset
+from casebook.readers import read_json
 from casebook.shift.embedded import embed
 
 
 @pytest.fixture(scope="session")
-def reference(mirror):
-    """Give the folder of documented and derived EmbeddingShift values."""
-    return mirror / "embeddingshift"
-
-
-@pytest.fixture(scope="session")
-def expected(reference):
+def expected(mirror):
     """Give the values derived from the documented rules."""
-    return json.loads((reference / "derived-expected.json").read_text("utf-8"))
+    return read_json(mirror / "embeddingshift" / "derived-expected.json")
 
 
 @pytest.fixture(scope="session")
-def samples(reference):
+def samples(mirror):
     """Give the built-in samples: three policies, five queries."""
-    folder = reference / "samples" / "insurance"
+    folder = mirror / "embeddingshift" / "samples" / "insurance"
     policies = sorted((folder / "policies").glob("*.txt"))
     # With its last line end, on which embeddings by hash depend.
     texts = [path.read_text(encoding="utf-8-sig") for path in policies]

@@ -60,11 +60,11 @@ def evaluate(
 
 
 @command(segments_group)
-def compare(segments, measure, seed, as_json):
+def compare(segments, seed, as_json):
     parts = shift.segments.read_segments(segments)
     for path in (parts.baseline, parts.shifted):
         runs.registry.check_tenant(path, runs.registry.current_tenant())
-    comparison = shift.segments.compare_segments(parts, measure, seed=seed)
+    comparison = shift.segments.compare_segments(parts, seed=seed)
     lines = [*lines_of(comparison["counts"])]
     for part in ("kpi", "delta"):
         for system, numbers in comparison[part].items():

@@ -158,16 +158,17 @@ class Endpoint:
         fields = schema.model_json_schema()
         question = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n"
         question += f"{json.dumps(fields, sort_keys=True)}\n"
-        wanted = {"name": schema.__name__, "schema": fields}
-        form = {"type": "json_schema", "json_schema": wanted}
+        form = {"name": schema.__name__, "schema": fields}
         try:
-            reply = self.reply(question, response_format=form)
+            reply = self.reply(
+                question, response_format={"type": "json_schema", "json_schema": form}
+            )
         except NoAnswer as error:
             self._failure = error if error.lasting else None
             raise
         tokens = {"prompt tokens": reply.prompt_tokens, "answer tokens": reply.completion_tokens}
         self.usage.update(requests=1, uncounted=None in tokens.values())
-        self.usage.update({name: count or 0 for name, count in tokens.items()})
+        self.usage.update({name: count for name, count in tokens.items() if count})
         try:
             # Servers that do not read the schema put words around the object.
             start = max(reply.text.find("{"), 0)

@@ -43,8 +43,6 @@ RESULT = "shift-training-result"
 STATS = "training_stats.json"
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
 _STEMS = {"map@1": "Map", "ndcg@3": "Ndcg3"}
-_TOP_DIMENSIONS = 8
-_DECIMALS = 12  # of selection scores: what is below decides no tie
 _NEEDED = {"DeltaVector", "IsCancelled", "Labels", "Scale", "SelectionScore"}  # of a training
 # What a shift is learned on, and with which settings.
 Setup = namedtuple(
@@ -110,7 +108,7 @@ def train_shift(setup, root):
 def selection_score(before, after):
     """Weighted gain of both documented measures, by which scale and best training are chosen."""
     gain = sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
-    return round(gain, _DECIMALS)
+    return round(gain, 12)  # what is below decides no tie
 
 
 def write_training(root, workflow, shift, before, after, scale, labels):
@@ -143,7 +141,7 @@ def write_training(root, workflow, shift, before, after, scale, labels):
     write_json(folder / STATS, shift.stats)
     write_json(folder / f"{RESULT}.json", values)
     largest = pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1]
-    components = largest.head(_TOP_DIMENSIONS).map("{:+z.6f}".format)
+    components = largest.head(8).map("{:+z.6f}".format)
     fields = values | components.add_prefix("dimension ").to_dict()
     _write_readable(folder / f"{RESULT}.md", fields)
     return folder, values
@@ -315,12 +313,7 @@ def run_evaluators(
     kind = "evaluation+baseline" if baseline else "evaluation"
     run_id = uuid.uuid4().hex
     folder = evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
-    documents, dimensions = test.documents.shape
-    references = {
-        "totalDocuments": documents,
-        "dimensions": dimensions,
-        "provider": labels["Encoder"],
-    }
+    n, dimensions = test.documents.shape
     manifest = {
         "kind": kind,
         "runId": run_id,
@@ -336,10 +329,14 @@ def run_evaluators(
         "queryRole": "test",
         "refRole": "documents",
         "queryCount": len(test),
-        "refCount": documents,
+        "refCount": n,
         "embeddingsRoot": None,
         "refsManifestPath": None,
-        "refsManifest": references,
+        "refsManifest": {
+            "totalDocuments": n,
+            "dimensions": dimensions,
+            "provider": labels["Encoder"],
+        },
         "labels": labels,
         "metrics": evaluation.metrics,
         "degenerate": evaluation.degenerate,
@@ -348,8 +345,14 @@ def run_evaluators(
     verdict = None
     notes = []
     if baseline:
-        options = {"eps": eps, "decision": decision, "seed": setup.seed}
-        report = judge_shift(evaluation, profile, clusters=group_labels(test), **options)
+        report = judge_shift(
+            evaluation,
+            profile,
+            eps=eps,
+            decision=decision,
+            clusters=group_labels(test),
+            seed=setup.seed,
+        )
         verdict = report.verdict
         notes = [check.pop("note") for check in report.checks]
         gate = {

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.frames import contrasts
-from casebook.stats.intervals import FEWEST, too_few
+from casebook.stats.intervals import FEWEST, bounds_text, too_few
 from casebook.stats.samples import check_choice, number_or_none
 from casebook.tables import reason_text
 from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, UNDECIDED, gate_verdict, worst_verdict
@@ -130,9 +130,6 @@ def _decided(row, threshold, decision, clusters):
 
 def _note(check):
     verdict = check["verdict"].upper().replace("PASS", "OK")
-    text = f"{verdict}: {check['metric']}={check['delta']:+z.4f}"
-    if check["low"] is not None:
-        text += f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
-    if check["reason"]:
-        text += f" ({reason_text(check['reason'])})"
-    return text
+    bounds = bounds_text(check["low"], check["high"], "+z.4f")
+    reason = f"({reason_text(check['reason'])})" if check["reason"] else ""
+    return f"{verdict}: {check['metric']}={check['delta']:+z.4f} {bounds} {reason}".rstrip()

@@ -234,11 +234,11 @@ class CrossFit:
             vectors[fold] += by * selection.shift.move(self.data.queries[fold])
         return vectors
 
-    def unmoved(self, scale=None):
-        """Why no query was moved, at the chosen scales or at a fixed one; None if any was."""
-        if (self.shifted(scale) != self.data.queries).any():
+    def unmoved(self):
+        """Why no query was moved; None if any was."""
+        if (self.shifted() != self.data.queries).any():
             return None
-        if scale is None and not self.unmoved(scale=1.0):
+        if (self.shifted(scale=1.0) != self.data.queries).any():
             return "every fold chose scale 0, so no question was moved"
         return "no shift was learned, so no question was moved"
 

@@ -18,7 +18,6 @@ from casebook.shift.learn import (
     AS_DOCUMENTED,
     CANDIDATE_SCALES,
     DOCUMENTED_MODE,
-    FIXED_SCALES,
     GAP_MEASURE,
     LEARNERS,
     RIDGE,
@@ -37,7 +36,6 @@ MAIN_SYSTEMS = (AS_DOCUMENTED, DOCUMENTED_MODE, RIDGE)
 RANDOM = "{}-random"
 LEAKING = "{}-leaking"
 IN_SAMPLE = "{}-in-sample"
-CEILING = "{}-oracle-scale"
 # Ends of what a learner can choose from.
 _ENDS = {
     "scale": [max(CANDIDATE_SCALES)],
@@ -82,7 +80,6 @@ class ShiftStudy(ScoredSystems):
         reasons = {name: fit.unmoved() for name, fit in (self.fits | self.others).items()}
         for name in MAIN_SYSTEMS:
             reasons[RANDOM.format(name)] = reasons[name]
-            reasons[CEILING.format(name)] = self.fits[name].unmoved(scale=1.0)
         return {name: reason for name, reason in reasons.items() if reason}
 
     def same_inputs(self, pairs):
@@ -144,8 +141,6 @@ def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws
     frames[CHANCE] = random_order(data.qrels(), data.run(data.queries), list(SHIFT_MEASURES))
     for name in MAIN_SYSTEMS:
         frames[RANDOM.format(name)] = random_directions(fits[name], draws=draws, seed=seed)
-        if name not in FIXED_SCALES:
-            frames[CEILING.format(name)] = oracle_scale(fits[name])
     scores = {
         measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
         for measure in SHIFT_MEASURES
@@ -166,12 +161,6 @@ def random_directions(fit, *, draws=20, seed=0):
             vectors[fold] += lengths[fold, None] * direction / np.linalg.norm(direction)
         frames.append(fit.data.score(vectors))
     return sum(frames) / draws
-
-
-def oracle_scale(fit):
-    """Scores at the best scale of each query and measure by its labels: a ceiling, no system."""
-    frames = [fit.data.score(fit.shifted(scale=scale)) for scale in CANDIDATE_SCALES]
-    return pd.concat(frames).groupby(level=0, sort=False).max()
 
 
 def scores_by_scale(study, system, measure=SELECTION_MEASURE):
