@@ -10,7 +10,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from casebook import __version__
-from casebook.book.concordance import concordance_page, documents
+from casebook.book.concordance import documents, read_concordance
 from casebook.cli import app
 from casebook.paths import NOTEBOOKS, ROOT
 
@@ -60,8 +60,8 @@ def help_of(*names):
 
 def commands():
     """Yield each command line of the pages, those on the four documents too, and its page."""
-    made = [(Path(name), concordance_page(name)) for name in documents()]
-    for path, text in [*pages(), *made]:
+    rows = [(Path(name), row) for name in documents() for row in read_concordance(name)["rows"]]
+    for path, text in [*pages(), *((path, str(row["here"])) for path, row in rows)]:
         for line, span in SHOWN.findall(text):
             for command in re.split(r"&&|\|\||;", line or span):
                 if command.strip().startswith("casebook "):
