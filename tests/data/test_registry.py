@@ -7,7 +7,7 @@ from casebook.data import load, registry, sources
 from casebook.errors import InputError
 
 NAMES = [
-    ("..", {}, "is not allowed"),
+    ("..", {}, r"unknown dataset '\.\.'"),
     ("nosuch", {}, "unknown dataset 'nosuch'; known are climate_fever_claims, "),
     ("smoke_odd", {}, "unknown dataset 'smoke_odd'"),
     ("../nosuch", {}, "no such folder"),

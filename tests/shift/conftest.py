@@ -1,5 +1,7 @@
 """Small data for the tests of shifts: the documented samples and planted vectors."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,20 +34,6 @@ def samples(mirror):
     return RetrievalDataset("insurance", "test", documents, queries, qrels)
 
 
-class Vectors:
-    """An embedder that looks planted vectors up."""
-
-    name, model_hash = "planted", "planted"
-
-    def __init__(self, table):
-        self.table = table
-
-    def encode_queries(self, texts):
-        return np.array([self.table[text] for text in texts], dtype=float)
-
-    encode_documents = encode_queries
-
-
 @pytest.fixture
 def planted():
     """Give a maker of embedded datasets from vectors and judgements."""
@@ -58,7 +46,12 @@ def planted():
         dataset = RetrievalDataset(
             "planted", "test", *frames, qrels, groups=groups, candidates=candidates
         )
-        return embed(dataset, Vectors({**queries, **documents}))
+        vectors = {**queries, **documents}
+
+        def encode(texts):
+            return np.array([vectors[text] for text in texts], dtype=float)
+
+        return embed(dataset, SimpleNamespace(encode_queries=encode, encode_documents=encode))
 
     return make
 

@@ -204,13 +204,12 @@ def possible_shares(rows, dataset):
 
 def _assumptions(rows):
     assumed = rows[rows["assumed"] != ""]
-    if assumed.empty:
-        return ""
     stated = rows.drop(assumed.index)["verdict"]
     n_impossible = sum(stated == IMPOSSIBLE)
     reasons = "; ".join(assumed["assumed"].unique())
     checked = f"{len(assumed)} rows are checked under an assumption ({reasons})."
-    return f"{checked} Without them {n_impossible} of {len(stated)} are impossible."
+    without = f"Without them {n_impossible} of {len(stated)} are impossible."
+    return f"{checked} {without}" if reasons else ""
 
 
 def words_of(row):

@@ -59,19 +59,19 @@ def read_scores(
     """
     table = read_table(path, rows)
     columns = dict(columns or {})
+    needed = ["unit", "system", "score"]
     if systems:
         columns |= {"system": "-", "score": "-"}
-        reading = read_roles(table, "scores", ["unit"], columns, values, further=systems)
-        scored = pd.DataFrame({system: reading.numbers(system) for system in systems})
-        scored.index = reading.texts("unit")
-        reading.refuse_repeats("unit")
+        needed = ["unit"]
+    wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
+    reading = read_roles(table, "scores", needed, columns, values, further=systems, hint=wide)
+    units = reading.texts("unit")
+    reading.refuse_repeats(*needed[:2])
+    if systems:
+        scored = pd.DataFrame({name: reading.numbers(name) for name in systems}).set_axis(units)
     else:
-        wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
-        needed = ["unit", "system", "score"]
-        reading = read_roles(table, "scores", needed, columns, values, hint=wide)
-        keys = [reading.texts("unit"), reading.names("system")]
-        reading.refuse_repeats("unit", "system")
-        scored = reading.numbers("score").set_axis(keys).unstack(sort=False)  # noqa: PD010
+        scored = reading.numbers("score").set_axis([units, reading.names("system")])
+        scored = scored.unstack(sort=False)  # noqa: PD010
     scored = scored.rename_axis(index="unit", columns=None)
     if len(scored.columns) < 2:
         raise refusal(path, f"has scores of {listed(scored)} only: to compare takes two systems")

@@ -212,20 +212,14 @@ class Ablation(ScoredSystems):
         for pair in pairs:
             both = [self.results.get(system) for system in pair]
             # Nobody can tell what a callable reads.
-            if all(isinstance(result, RetrievalResult) for result in both):
-                reasons[pair] = _same_input(*both)
-        return {pair: reason for pair, reason in reasons.items() if reason}
-
-
-def _same_input(first, second):
-    """Why two pipelines do the same on every query; None where they do not."""
-    if first.config == second.config:
-        return "both are one system with these settings"
-    last = [result.last_stage.truncate(POOL).padded(POOL) for result in (first, second)]
-    same_ids = np.array_equal(*(lists.ids for lists in last))
-    if same_ids and np.array_equal(*(lists.scores for lists in last)):
-        return "both read the same of these questions"
-    return None
+            if not all(isinstance(result, RetrievalResult) for result in both):
+                continue
+            first, second = both
+            if first.config == second.config:
+                reasons[pair] = "both are one system with these settings"
+            elif first.last_stage(POOL) == second.last_stage(POOL):
+                reasons[pair] = "both read the same of these questions"
+        return reasons
 
 
 # --- systems

@@ -1,7 +1,5 @@
 """What `casebook shift train`, `run` and `eval` do and store, under the documented names."""
 
-import contextlib
-import itertools
 import uuid
 from collections import namedtuple
 from pathlib import Path
@@ -101,7 +99,8 @@ def train_shift(setup, root):
     scale = max(means, key=lambda scale: selection_score(before, means[scale]))
     workflow, _ = names_of(data.dataset)
     folder, values = write_training(root, workflow, shift, before, means[scale], scale, labels)
-    write_json(folder / "split.json", {part: data.query_ids for part, data in parts.items()})
+    split = {part: queries.query_ids for part, queries in parts.items()}
+    write_json(folder / "split.json", split)
     return folder, values, shift.stats
 
 
@@ -148,12 +147,12 @@ def write_training(root, workflow, shift, before, after, scale, labels):
 
 
 def stamped_folder(root, stem, moment):
-    """A new folder named after a moment, or the next free one of its second."""
-    for number in itertools.count():
-        folder = Path(root) / f"{stem}_{moment:%Y%m%d_%H%M%S}_{number:03d}"
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(parents=True)
-            return folder
+    """A new folder named after a moment, and numbered within its second."""
+    name = f"{stem}_{moment:%Y%m%d_%H%M%S}"
+    number = len(list(Path(root).glob(f"{name}_*")))
+    folder = Path(root) / f"{name}_{number:03d}"
+    folder.mkdir(parents=True)
+    return folder
 
 
 def _write_readable(path, values):
