@@ -111,14 +111,6 @@ def test_a_language_model_is_asked_once_for_each_document():
     assert "Passages:\nc\n" in model.prompts[1]
 
 
-@pytest.mark.parametrize(
-    "answer", [said("perhaps", 0.5), said(SUPPORTS, 1.5), said(SUPPORTS, "high"), {}]
-)
-def test_another_answer_is_no_verdict(answer):
-    with pytest.raises(InputError, match=r"does not fit: .*field (verdict|probability)"):
-        ModelStance(Speaker(answer)).judge("c", passages("a"))
-
-
 def test_the_degree_of_support_of_each_kind_of_judge():
     texts = passages("a", "b")
     model = Table({"a": (0.4, 0.5), "b": (0.2, 0.1), "a b": (0.3, 0.3)})

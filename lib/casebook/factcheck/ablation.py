@@ -10,7 +10,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
-from casebook.factcheck.score import cost_rows
+from casebook.factcheck.score import results_frame
 from casebook.factcheck.transfer import scores_of
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
 from casebook.factcheck.words import yaml_table
@@ -90,14 +90,13 @@ def documented_configs(config=None):
 
 
 def run_configs(configs, base, stance, claims):
+    known = pd.DataFrame(claims)
     tables = []
     for name, config in track(configs.items(), "configurations"):
         results = FactChecker(base, stance, config).check_all(claims)
-        table = cost_rows(results).assign(config=name)
-        known = pd.DataFrame(claims)
-        found = pd.DataFrame(results)
-        table[["group", "verdict", "error"]] = known[["group"]].join(found[["verdict", "error"]])
-        table["right"] = found["verdict"] == known["label"]
+        table = results_frame(results).assign(config=name)
+        table[["group", "label"]] = known[["group", "label"]]
+        table["right"] = table["verdict"] == table["label"]
         table["input"] = list(map(verdict_input, results))
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
@@ -109,12 +108,10 @@ def verdict_input(result):
     Two configurations with the same input of every claim differ in nothing that could have been
     measured. Parts are compared by their words, weights by the score that they give.
     """
-    parts = []
-    for part in result.subclaims + result.dropped:
-        parts.append((tokens(part.text), part.verifiability))
-    passages = []
-    for item in result.evidence:
-        passages.append((item.subclaim_id, item.doc_id, item.start, item.stance))
+    known = result.subclaims + result.dropped
+    parts = [(tokens(part.text), part.verifiability) for part in known]
+    found = result.evidence
+    passages = [(item.subclaim_id, item.doc_id, item.start, item.stance) for item in found]
     scores = [part.score for part in result.subverdicts]
     return parts, result.queries, passages, scores
 

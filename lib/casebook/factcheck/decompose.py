@@ -4,6 +4,7 @@ The rules part a claim where a tagger finds a predicate or a clause after a conn
 subject, modal and leading condition. A list of things under one verb stays whole.
 """
 
+import itertools
 import re
 from collections import namedtuple
 
@@ -45,10 +46,8 @@ _END = Token("", "", 0, 0)
 
 
 def numbered(texts, kind_of=lambda text: VERIFIABLE):
-    parts = []
-    for number, text in enumerate(texts, start=1):
-        parts.append(SubClaim(f"SC{number}", text, kind_of(text)))
-    return tuple(parts)
+    pairs = enumerate(texts, start=1)
+    return tuple(SubClaim(f"SC{number}", text, kind_of(text)) for number, text in pairs)
 
 
 def decompose(claim):
@@ -85,11 +84,10 @@ def verifiability(text):
 def decompose_documented(claim):
     """The documented parts, quirks included: split at connectors, cut at ten."""
     pieces = filter(None, map(str.strip, _DOCUMENTED_SPLIT.split(claim)))
-    parts = []
-    for part in numbered(pieces, documented_verifiability)[:MOST_SUBCLAIMS]:
-        names = dict.fromkeys(_DOCUMENTED_NAME.findall(part.text))
-        parts.append(part._replace(entities=tuple(names)))
-    return tuple(parts)
+    parts = numbered(pieces, documented_verifiability)[:MOST_SUBCLAIMS]
+    names = [dict.fromkeys(_DOCUMENTED_NAME.findall(part.text)) for part in parts]
+    pairs = zip(parts, names, strict=True)
+    return tuple(part._replace(entities=tuple(found)) for part, found in pairs)
 
 
 def documented_verifiability(text):
@@ -135,10 +133,9 @@ def split_claim(claim):
         clauses = [clause.strip(" .,?") for clause in sentence.split(";")]
         for clause in filter(None, clauses):
             lead, body = split_condition(clause)
-            for whole in _relative_clauses(body):
-                for part in _coordinated(whole):
-                    text = f"{lead} {part}".strip(" ,")
-                    parts.append(f"{text[:1].upper()}{text[1:]}.")
+            for part in itertools.chain(*map(_coordinated, _relative_clauses(body))):
+                text = f"{lead} {part}".strip(" ,")
+                parts.append(f"{text[:1].upper()}{text[1:]}.")
     return parts or [claim]
 
 
@@ -154,13 +151,9 @@ def tokens_of(text):
     from textblob.en import tag  # takes a second
 
     matches = list(_TOKEN.finditer(text))
-    if not matches:
-        return []
     tagged = tag(" ".join(match.group() for match in matches), tokenize=False)
-    found = []
-    for match, (_, kind) in zip(matches, tagged, strict=True):
-        found.append(Token(match.group().lower(), kind, *match.span()))
-    return found
+    pairs = zip(matches, tagged, strict=False)  # no word has a tag too
+    return [Token(match.group().lower(), kind, *match.span()) for match, (_, kind) in pairs]
 
 
 def finite_verb(tokens):
