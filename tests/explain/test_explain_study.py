@@ -159,10 +159,6 @@ def made(pairs, sources=13, keys=24):
     return explained, copies.fillna({name: 0.5 for name in DETECTORS if name not in pairs})
 
 
-def blind(i):
-    return 0.5 + i / 100, 0.5 + i / 100
-
-
 def seeing(i):
     return (0.9, 0.1) if i % 6 else (0.5, 0.5)
 

@@ -57,9 +57,7 @@ def test_the_largest_entailment_stands_against_the_largest_contradiction():
     assert [stance for stance, _ in judged(rows, documents)] == [SUPPORTS, REFUTES, NEUTRAL]
     together = judged({"a b": (0.8, 0.1)}, passages("a", "b"))
     assert together == [(SUPPORTS, pytest.approx(8 / 9))] * 2
-
-
-def test_a_side_needs_more_than_half():
+    # a side needs more than half
     assert judged({"a": (0.5, 0.2)}, passages("a")) == [(NEUTRAL, None)]
     assert judged({"a": (0.51, 0.2)}, passages("a"))[0][0] == SUPPORTS
     assert judged({}, []) == []

@@ -1,7 +1,7 @@
 """Copies of texts with one defect each, and what measures of faithfulness make of them."""
 
 import re
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -142,21 +142,17 @@ def explanation_copies(explained, *, seed=0):
     # first defect is the source of another one.
     weights = inverse_frequency(list(explained.own_sources.values()))
     foreign = pair_sources(*explained.texts, draws=1, seed=seed)
-    originals = {}
-    for key, text in explained.explanations.items():
-        source = explained.sources[explained.source_of[key]]
-        originals[key] = detector_scores(text, source, weights)
     spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
+    scored = cache(lambda text, source: detector_scores(text, explained.sources[source], weights))
     rows = []
     for defect, texts in spoilt.items():
         for key, text in texts.items():
             own = source = explained.source_of[key]
             if defect == SWAPPED:
                 (source,) = foreign[key]
-            score = detector_scores(text, explained.sources[source], weights)
             row = {"defect": defect, "key": key, "source": own}
-            rows.append({**row, "original": True, **originals[key]})
-            rows.append({**row, "original": False, **score})
+            rows.append({**row, "original": True, **scored(explained.explanations[key], own)})
+            rows.append({**row, "original": False, **scored(text, source)})
     return pd.DataFrame(rows).astype(dict.fromkeys(DETECTORS, float))
 
 

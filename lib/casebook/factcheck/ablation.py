@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.errors import InputError
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
 from casebook.factcheck.score import results_frame
@@ -50,14 +49,14 @@ def ablate(
     configs = documented_configs(checker.config)
     compared = {config: configs[config] for config in COMPARED}
     rows = run_configs(configs, base, checker.stance, claims)
-    parts = part_contrasts([rows], name, **options)
+    parts = part_contrasts(rows, name, **options)
     noise = [parts.assign(rate=0.0)]
     for rate in filter(None, noise_rates):
         tables = []
         for noise_seed in noise_seeds:
             noisy = EvidenceBase(plant_noise(base.documents, rate, noise_seed), mode=base.mode)
             tables.append(run_configs(compared, noisy, checker.stance, claims))
-        noise.append(part_contrasts(tables, name, **options).assign(rate=rate))
+        noise.append(part_contrasts(pd.concat(tables), name, **options).assign(rate=rate))
     return {
         "parts": parts,
         "noise": pd.concat(noise, ignore_index=True),
@@ -116,30 +115,24 @@ def verdict_input(result):
     return parts, result.queries, passages, scores
 
 
-def unused(tables):
-    """Configurations that changed the input of no claim in any table, with the reason."""
-    reasons = PARTS["unused"].to_dict()
-    for rows in tables:
-        inputs = rows.groupby("config")["input"].agg(list)
-        for config in PARTS.index:
-            if inputs[config] != inputs["full"]:
-                reasons.pop(config, None)
-    return reasons
+def unused(rows):
+    """Configurations that changed the input of no claim, with the reason."""
+    inputs = rows.groupby("config")["input"].agg(list)
+    idle = [config for config in PARTS.index if inputs[config] == inputs["full"]]
+    return PARTS.loc[idle, "unused"].to_dict()
 
 
-def part_contrasts(tables, name="claims", **options):
-    """The pipeline against itself without each part, over the mean of tables: one family."""
-    wide = [rows.pivot_table("right", "id", "config", aggfunc="first") for rows in tables]
-    claims = tables[0].drop_duplicates("id").set_index("id")
-    right = sum(wide).astype(float) / len(tables)
-    right = right.loc[claims.index, list(COMPARED)].rename(columns=COMPARED)
-    reasons = {(PIPELINE, COMPARED[config]): why for config, why in unused(tables).items()}
+def part_contrasts(rows, name="claims", **options):
+    """The pipeline against itself without each part, over the mean of its runs: one family."""
+    right = rows.astype({"right": float}).pivot_table("right", "id", "config", sort=False)
+    right = right[list(COMPARED)].rename(columns=COMPARED)
+    groups = rows.drop_duplicates("id").set_index("id")["group"]
+    reasons = {(PIPELINE, COMPARED[config]): why for config, why in unused(rows).items()}
     names = {PIPELINE: PIPELINE}
     for part in right.columns[1:]:
         names[part] = f"pipeline {part}"
-    scores = scores_of(
-        right, "accuracy", name, claims["group"], names, same_input=lambda _: reasons, **options
-    )
+    options["same_input"] = lambda _: reasons
+    scores = scores_of(right, "accuracy", name, groups, names, **options)
     return replace(scores, names={}).contrasts([(PIPELINE, part) for part in right.columns[1:]])
 
 
@@ -167,8 +160,6 @@ def reported_impacts(parts):
 
 def plant_noise(documents, rate, seed=0):
     """Documents with contradicting notes of low credibility on a share of them."""
-    if not 0 <= rate <= 1:
-        raise InputError(f"the rate of noise must be in [0, 1], got {rate}")
     order = generator(seed, "planted notes").permutation(len(documents))
     notes = documents.iloc[np.sort(order[: round(rate * len(documents))])]
     texts = []

@@ -124,17 +124,14 @@ class FactChecker:
     """
 
     def __init__(self, base, stance=None, config=None):
-        self.base = base if isinstance(base, EvidenceBase) else EvidenceBase(base)
+        self.base = base = base if isinstance(base, EvidenceBase) else EvidenceBase(base)
         self.stance = stance or PublicJudge()
         self.config = config or CheckerConfig()
         check_choice("gate", self.config.gate, CREDIBILITY_GATES)
-        self.ratings = self.base.ratings
-        self.write = search_queries
-        self.extract = self.base.extract
+        ways = base.ratings, search_queries, base.extract
         if self.config.parity:
-            self.ratings = self.base.documented_ratings
-            self.write = documented_queries
-            self.extract = self.base.extract_documented
+            ways = base.documented_ratings, documented_queries, base.extract_documented
+        self.ratings, self.write, self.extract = ways
         least = CREDIBILITY_GATES[self.config.gate]
         self.passing = {row for row, of in enumerate(self.ratings) if of.score >= least}
         self._decompose = decomposer_of(self.config.decomposition)

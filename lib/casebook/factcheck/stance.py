@@ -9,7 +9,15 @@ import numpy as np
 
 from casebook.factcheck.decompose import finite_verb, tokens_of
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
-from casebook.factcheck.words import CLAIM_WORDS, WORD, first_name, of_kind, words, yaml_table
+from casebook.factcheck.words import (
+    CLAIM_WORDS,
+    LISTS,
+    WORD,
+    first_name,
+    of_kind,
+    words,
+    yaml_table,
+)
 from casebook.models.cache import unit_rows
 from casebook.models.encoders import SentenceEncoder
 from casebook.text import sentence_texts
@@ -25,7 +33,6 @@ FEATURES = (
     "polarity differs",
     "opposites",
 )
-NEGATIONS = frozenset(CLAIM_WORDS["negations"].split())
 OPPOSITES = defaultdict(set)
 for _line in CLAIM_WORDS["opposites"]:
     _first, *_others = [word.stem for word in words(_line)]
@@ -239,7 +246,9 @@ def probability(claim, passages):
 
 
 def negations(text):
-    return sum(word.text.lower() in NEGATIONS or "n't" in word.text for word in words(text))
+    return sum(
+        word.text.lower() in LISTS["negations"] or "n't" in word.text for word in words(text)
+    )
 
 
 def features(claim, passages):

@@ -199,12 +199,7 @@ def _kinds(checked):
     kinds = kinds.loc[:, kinds.ne(kinds.iloc[0]).any()]
     found = []
     for claim, result in zip(checked.test, checked.results, strict=True):
-        missed = [atom for atom in claim.atoms if not _is_found(atom, result.evidence)]
+        missed = set(checked.base.deciding(claim)).difference(checked.base.found(result))
         is_found = "not found" if missed else "found"
         found.append(is_found if claim.atoms else None)
     return kinds.assign(evidence=pd.Series(found, dtype=object))
-
-
-def _is_found(atom, evidence):
-    same = [item for item in evidence if item.doc_id == atom.doc_id]
-    return any(atom.start < item.end and item.start < atom.end for item in same)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from casebook.measures.classification import NOT_SUPPORTED, SUPPORTED
 
 INSUFFICIENT_EVIDENCE = "INSUFFICIENT_EVIDENCE"
-CLAIM_VERDICTS = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT_EVIDENCE)
 EVIDENCE_STANCES = ("supports", "refutes", "neutral")
 SUPPORTS, REFUTES, NEUTRAL = EVIDENCE_STANCES
 LEVEL_WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
