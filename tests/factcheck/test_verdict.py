@@ -8,10 +8,7 @@ from casebook.factcheck.verdict import (
     DOCUMENTED_RULE,
     EQUAL_WEIGHTS,
     EVIDENCE_STANCES,
-    INSUFFICIENT_EVIDENCE,
     LEVEL_WEIGHTS,
-    NOT_SUPPORTED,
-    SUPPORTED,
     Evidence,
     Rule,
     decide_claim,
@@ -50,27 +47,14 @@ def test_verdicts_on_one_part(cases):
     assert judged == [[*row, sure and round(sure, 6)] for *row, sure in cases["verdicts"]]
 
 
-def test_documented_claim_level_has_a_constant_confidence_for_not_supported():
-    evidence = items("1 high supports") + items("1 high refutes", part="SC2")
-    parts, verdict, confidence = decide_claim(["SC1", "SC2"], evidence, DOCUMENTED_RULE)
-    assert [part.verdict for part in parts] == [SUPPORTED, NOT_SUPPORTED]
-    assert (verdict, confidence) == (NOT_SUPPORTED, 0.3)
-    assert decide_claim([], [], DOCUMENTED_RULE)[1:] == (NOT_SUPPORTED, 0.0)
-    assert decide_claim([], [], Rule())[1:] == (INSUFFICIENT_EVIDENCE, None)
-    both = items("1 high supports") + items("3 high supports, 1 low refutes", part="SC2")
-    assert decide_claim(["SC1", "SC2"], both, DOCUMENTED_RULE)[2] == pytest.approx(
-        (1 + 3 / 3.3) / 2
-    )
-    assert decide_claim(["SC1", "SC2"], both, Rule())[2] == pytest.approx(3 / 3.3)
-
-
-def test_a_missing_part_is_insufficient_and_a_refuted_part_refutes():
-    evidence = items("1 high supports")
-    assert decide_claim(["SC1", "SC2"], evidence, Rule())[1] == INSUFFICIENT_EVIDENCE
-    evidence += items("1 low refutes", part="SC3") + items(
-        "3 high refutes, 1 low supports", part="SC4"
-    )
-    assert decide_claim(["SC1", "SC2", "SC3", "SC4"], evidence, Rule())[1:] == (NOT_SUPPORTED, 1.0)
+def test_documented_claim_level_has_a_constant_confidence_for_not_supported(cases):
+    """And here a missing part is insufficient, and a refuted part refutes."""
+    found = []
+    for parts, rule, *_ in cases["claim_verdicts"]:
+        evidence = [item for part, told in parts.items() for item in items(told, part)]
+        _, verdict, confidence = decide_claim(list(parts), evidence, RULES[rule])
+        found.append([parts, rule, verdict, confidence and round(confidence, 6)])
+    assert found == cases["claim_verdicts"]
 
 
 @given(

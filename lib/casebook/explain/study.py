@@ -163,8 +163,8 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
             parts = list(dict.fromkeys(named))
             for name in parts:
                 if name not in sources:
-                    problem = f"{folder or 'no folder'} has such a document with text"
-                    reading.refuse(row, f"source {name!r}: {problem}")
+                    place = folder or "no folder of sources was named, which"
+                    reading.refuse(row, f"source {name!r}: {place} has no such document with text")
             own = [sources[name] for name in parts]
         source_of[key] = "\0".join(parts)
         sources.setdefault(source_of[key], "\n\n".join(own))

@@ -1,5 +1,6 @@
 """Claims of any origin, what decides them, and the documents that they are checked against."""
 
+import re
 from collections import namedtuple
 from pathlib import Path
 
@@ -81,6 +82,8 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         lines = {number: line for number, line in read_lines(path) if line.strip()}
         if not lines:
             raise refusal(path, "holds no claims")
+        if "claim" in re.split("[,;\t]", next(iter(lines.values()))):
+            raise refusal(path, "has a column claim: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
     else:
