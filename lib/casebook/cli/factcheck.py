@@ -105,9 +105,8 @@ def _checker(documents, **parts):
     checker = factcheck.pipeline.checker_of(documents, **parts)
     if not checker.passing:
         gate = f"the credibility gate ({checker.config.gate})"
-        say(
-            f"note: none of {len(checker.base.documents)} documents passes {gate}: no claim gets evidence"
-        )
+        n = len(checker.base.documents)
+        say(f"note: none of {n} documents passes {gate}: no claim gets evidence")
     return checker
 
 
