@@ -5,8 +5,8 @@ import shutil
 import subprocess
 import sys
 
-import nbformat
 import yaml
+from made_notebooks import write_notebook
 
 from casebook.files import sha256_file
 from casebook.paths import ROOT
@@ -20,16 +20,9 @@ WORK = (
 
 def write_project(folder):
     """Write the project, and give its folder."""
-    code = nbformat.v4.new_code_cell
-    names = code('run = "a"\ncell = "b"\nn = 2', metadata={"tags": ["parameters"]})
-    title = nbformat.v4.new_markdown_cell("# Made")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(
-        cells=[title, names, code(WORK)], metadata={"kernelspec": kernel}
-    )
-    for name in ("notebooks", "book"):
-        (folder / name).mkdir(parents=True)
-    nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")
+    names = 'run = "a"\ncell = "b"\nn = 2'
+    write_notebook(folder / "notebooks" / "01_made.ipynb", names, WORK, title="Made")
+    (folder / "book").mkdir()
     row = {"name": "made", "notebook": "01_made.ipynb", "tags": ["default"]}
     (folder / "notebooks" / "experiments.yml").write_text(yaml.safe_dump([row]))
     for name in ("assets", "references.bib"):
@@ -51,20 +44,12 @@ def write_project(folder):
     return folder
 
 
-def environment(project):
-    """Name the project as the place of sources and of outputs."""
-    return dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(project))
-
-
-def casebook(project, *arguments):
-    """Start a command on the run ``mine``."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "casebook", *arguments, "--run", "mine"],
-        env=os.environ | environment(project),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def started(project, *words):
+    """Start a command in the project, which is the place of sources and of outputs."""
+    command = [sys.executable, "-m", "casebook", *words]
+    places = dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(project))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=os.environ | places, cwd=project, **pipes)
 
 
 def ended(process):

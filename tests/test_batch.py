@@ -3,8 +3,8 @@
 import json
 import shutil
 
-import nbformat
 import pytest
+from made_notebooks import write_notebook
 
 from casebook.batch import grid
 from casebook.batch.plan import Planned, data_hash, plan
@@ -128,18 +128,15 @@ def test_needs_order_the_cells():
 
 
 def add_reader(project):
-    code = nbformat.v4.new_code_cell
-    parameters = code('run = "a"\ncell = "b"', metadata={"tags": ["parameters"]})
-    count = code(
+    count = (
         "from casebook.paths import run_dir\n"
         "from casebook.runs.outputs import RunOutputs\n"
         "n = len(list(run_dir(run).glob('runs/made-*/run.json')))\n"
         "number = {'value': float(n), 'ci': [None, None], 'n': n, 'control': None}\n"
         "_ = RunOutputs(run, cell).numbers('reader', {'all': {'found': {'n': number}}})"
     )
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    source = nbformat.v4.new_notebook(cells=[parameters, count], metadata={"kernelspec": kernel})
-    nbformat.write(source, project / "notebooks" / "02_reader.ipynb")
+    path = project / "notebooks" / "02_reader.ipynb"
+    write_notebook(path, 'run = "a"\ncell = "b"', count)
     return grid.Cell("reader", "02_reader.ipynb", needs=(grid.EVERY,))
 
 

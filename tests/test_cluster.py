@@ -145,6 +145,7 @@ def test_killed_workers_are_replaced_and_a_cell_that_kills_them_all_fails_alone(
     assert (project / "results/mine/runs/made-0/run.json").is_file()
 
 
+@pytest.mark.faults
 def test_what_is_missing_is_said_in_bounded_time(project, dask, monkeypatch):
     monkeypatch.setenv(PATIENCE_VARIABLE, "1")
     with pytest.raises(InputError, match="no Dask scheduler at"):
@@ -169,6 +170,7 @@ def test_losing_the_scheduler_keeps_what_is_done(project):
     assert [p.status for p in plan(some, "mine")] == ["cached", "run"]
 
 
+@pytest.mark.faults
 def test_workers_with_another_lock_or_folder_are_refused(project, dask):
     other = project / "elsewhere"
     (other / "results").mkdir(parents=True)
@@ -191,6 +193,7 @@ def test_a_second_batch_on_one_run_is_refused(project):
     assert set(run(cells({}))) == {"made-0"}
 
 
+@pytest.mark.faults
 def test_time_limits_and_dead_kernels(project):
     """The same call carries on after a kernel died."""
     once = cells({"victim": "kernel", "trap": str(project / "once")})

@@ -119,6 +119,7 @@ def overheard(numbers, seconds):
         return ear.recv_multipart() if ear.poll(seconds * 1000) else None
 
 
+@pytest.mark.faults
 def test_where_no_socket_can_be_a_file_kernels_listen_on_loopback_and_tell_nobody_else(
     batch, tmp_path_factory
 ):
@@ -134,6 +135,7 @@ def test_where_no_socket_can_be_a_file_kernels_listen_on_loopback_and_tell_nobod
     assert words is None
 
 
+@pytest.mark.faults
 def test_worker_processes_open_no_port_and_leave_nothing_but_the_result_on_the_terminal(tmp_path):
     smoke = DATA / "smoke"
     corpus = tmp_path / "corpus"

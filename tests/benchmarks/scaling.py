@@ -14,7 +14,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 from measuring import wall_and_cpu
@@ -144,13 +143,11 @@ def grid(variants=(VARIANTS,)):
 
 
 def write_grid(root, variants):
-    code = nbformat.v4.new_code_cell
-    start = code('run = "r"\ncell = "c"\nn = 1', metadata={"tags": ["parameters"]})
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    light = nbformat.v4.new_notebook(cells=[start, code(CELL)], metadata={"kernelspec": kernel})
-    (root / "notebooks").mkdir()
+    sys.path.append(str(TESTS))
+    from made_notebooks import write_notebook
+
+    write_notebook(root / "notebooks" / "01_light.ipynb", 'run = "r"\ncell = "c"\nn = 1', CELL)
     (root / "data" / "cards").mkdir(parents=True)
-    nbformat.write(light, root / "notebooks" / "01_light.ipynb")
     row = {"notebook": "01_light.ipynb", "tags": ["default"]}
     rows = [row | {"name": f"light-{n}", "parameters": {"n": n}} for n in range(variants)]
     (root / "grid.yml").write_text(json.dumps(rows))

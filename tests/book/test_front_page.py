@@ -2,13 +2,11 @@
 
 import html
 import json
-import shutil
 
 import pytest
 from bs4 import BeautifulSoup
 from toy_records import seal
 
-from casebook import paths
 from casebook.book.answers import MOST_ROWS, answers, questions
 from casebook.book.axis import effect_axis
 from casebook.book.results import read_chapters
@@ -51,14 +49,12 @@ def cases_of(row):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Give a copy of the smoke run, and write headlines into it."""
-    shutil.copytree(run_dir("smoke"), tmp_path / "mine")
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+def run(mine):
+    """Give a function that writes headlines into a copy of the small run."""
 
     def write(*headlines, cell=CELL):
         RunOutputs("mine", cell).headlines(*headlines)
-        seal(tmp_path / "mine")
+        seal(mine)
 
     return write
 

@@ -31,14 +31,6 @@ def browser():
         running.close()
 
 
-@pytest.fixture(scope="session")
-def site():
-    """Give the folder of the smoke book, built if it is not."""
-    from casebook.book import build_book
-
-    return build_book("smoke").parent
-
-
 @pytest.fixture(scope="module")
 def server(site):
     """Give the address of the smoke book over http."""

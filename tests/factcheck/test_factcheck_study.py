@@ -116,7 +116,7 @@ def test_claims_of_a_user_need_their_documents_and_evidence_of_two_groups(tmp_pa
         CheckedClaims(path)
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_the_weights_are_what_the_script_learns():
     path = paths.DATA / "make" / "factcheck_judge.py"
     spec = importlib.util.spec_from_file_location("factcheck_judge", path)
@@ -128,6 +128,7 @@ def test_the_weights_are_what_the_script_learns():
     assert weights == pytest.approx(table["weights"], abs=2e-2)
 
 
+@pytest.mark.faults
 @pytest.mark.data
 def test_other_peoples_claims_with_gold_evidence(mirror, monkeypatch):
     """The judge beats both baselines where refuted claims say other things."""

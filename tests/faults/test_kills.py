@@ -20,7 +20,7 @@ import yaml
 from interrupts import interruptible
 from quick_book import copy_book
 from serving import chatting
-from small_book import content, environment, write_project
+from small_book import content, ended, started, write_project
 
 from casebook.batch import grid
 from casebook.batch.plan import plan, record_path
@@ -64,18 +64,10 @@ corpus encode recipes --out encoded
 KILLS = 6  # of each
 
 
-def started(project, words):
-    command = [sys.executable, "-m", "casebook", *words]
-    place = os.environ | environment(project)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, env=place, cwd=project, text=True, **pipes)
-
-
-def ended(process):
-    out, err = process.communicate(timeout=WAIT)
-    assert process.returncode == 0 or "exists" in err, err
+def works(project, words):
+    code, _, err = ended(started(project, *words))
+    assert code == 0 or "exists" in err, err
     assert "Traceback" not in err, err
-    return out
 
 
 def with_inputs(folder):
@@ -112,10 +104,10 @@ def test_a_killed_command_leaves_nothing_half_and_works_again(tmp_path, count):
         for line in COMMANDS.format(url=url).strip().splitlines():
             words = line.split()
             began = time.monotonic()
-            ended(started(whole, words))
+            works(whole, words)
             seconds = time.monotonic() - began
             for _ in range(KILLS):
-                process = started(project, words)
+                process = started(project, *words)
                 time.sleep(chance.uniform(0.1, 1) * seconds)
                 children = []
                 if process.poll() is None:
@@ -125,7 +117,7 @@ def test_a_killed_command_leaves_nothing_half_and_works_again(tmp_path, count):
                 assert not psutil.wait_procs(children, WAIT)[1], words
                 visible(project)
                 count(f"kill of casebook {words[0]}")
-            ended(started(project, words))
+            works(project, words)
             assert visible(project) == visible(whole), words
 
 

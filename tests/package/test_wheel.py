@@ -23,7 +23,7 @@ from casebook.paths import OUTPUT_VARIABLES, PROJECT_VARIABLE, ROOT
 
 OWN_VARIABLES = (PROJECT_VARIABLE, *OUTPUT_VARIABLES, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.faults
 
 PARQUET = "pyarrow==26.0.1"  # the extra "parquet", which the tests' environment leaves out
 AUTHOR = "kathrin.mueller"  # the account, and the home folder, of who makes a book

@@ -152,7 +152,7 @@ def reply_columns(name, reply):
         json.dumps(columns, ensure_ascii=False).encode()  # no half characters
     except ValueError as error:
         line = printable_line(f"{name}: {first_problem(error)}")
-        raise NoAnswer("nonsense", line) from error
+        raise NoAnswer(line) from error
     return {"contexts": None} | columns
 
 

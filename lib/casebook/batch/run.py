@@ -7,7 +7,7 @@ workers of a scheduler (`casebook.batch.cluster`).
 
 import contextlib
 import os
-from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -41,7 +41,7 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
             if waiting:
                 with _workers(run, list(waiting.values()), workers, scheduler) as executor:
                     options = {"run": run, "folder": str(Path.cwd()), "timeout": timeout}
-                    execute = partial(_execute, executor.fault, **options)
+                    execute = partial(run_cell, **options)
                     _work(waiting, outcomes, execute, executor, report)
         finally:  # also when interrupted: what is done counts
             done = {each.cell: each.seconds for each in outcomes if not each.failure}
@@ -75,7 +75,6 @@ def _workers(run, waiting, workers, scheduler):
     number = min(workers, len(waiting))
     with ThreadPoolExecutor(number) as executor:
         executor.slots = lambda: number
-        executor.fault = str  # none
         try:
             yield executor
         finally:  # before the threads are waited for, which wait for kernels
@@ -105,7 +104,6 @@ def _work(waiting, outcomes, execute, executor, report):
     running = {}
     while sorter.is_active():
         ready += sorter.get_ready()
-        ended = []
         while ready and len(running) < executor.slots():
             item = waiting[ready.pop(0)]
             name = item.cell.name
@@ -113,15 +111,15 @@ def _work(waiting, outcomes, execute, executor, report):
             failed = [need for need in item.cell.needs if need in failures]
             if failed:
                 why = f"needs {', '.join(failed)}, which failed"
-                ended.append(Outcome(name, why, cause="needs"))
-                continue
-            why = f" ({', '.join(item.changed)})" if item.changed else ""
-            report(f"running {name}{why}")
-            running[executor.submit(execute, item)] = name
-        if not ended:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                ended.append(_outcome(future, running.pop(future)))
-        for outcome in ended:
+                future = Future()
+                future.set_result(Outcome(name, why, cause="needs"))
+            else:
+                why = f" ({', '.join(item.changed)})" if item.changed else ""
+                report(f"running {name}{why}")
+                future = executor.submit(execute, item)
+            running[future] = name
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            outcome = _outcome(future, running.pop(future))
             outcomes.append(outcome)
             sorter.done(outcome.cell)
             left = f"{outcome.seconds:.0f} s, {len(waiting) - len(outcomes)} left"
@@ -139,12 +137,3 @@ def _outcome(future, name):
     except Exception as error:  # a worker's, or Dask's of a worker that died
         why = without_secrets(f"{type(error).__name__}: {error}")
     return Outcome(name, why, cause="worker lost")
-
-
-def _execute(fault_of_worker, planned, **options):
-    # A worker that came after the others were checked is checked here.
-    fault = fault_of_worker()
-    if fault:
-        return Outcome(planned.cell.name, f"refused: the worker {fault}")
-    os.environ.update(QUIET | os.environ)
-    return run_cell(planned, **options)

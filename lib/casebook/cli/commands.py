@@ -3,7 +3,6 @@
 import functools
 import inspect
 import math
-import typing
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated
@@ -16,16 +15,17 @@ from casebook.readers import read_yaml
 
 DECLARED = read_yaml(Path(__file__).with_name("commands.yml"))
 SHARED = DECLARED["shared"]["options"]  # of several commands
-TYPES = {
-    "bool": bool,
-    "int": int,
-    "float": float,
-    "str": str,
-    "path": Path,
-    "paths": list[Path],
-    "texts": list[str],
-    "pairs": list[str],
-    "numbers": list[float],
+# Type of each kind, and what an option that is not given is.
+KINDS = {
+    "bool": (bool, False),
+    "int": (int, None),
+    "float": (float, None),
+    "str": (str, None),
+    "path": (Path, None),
+    "paths": (list[Path], []),
+    "texts": (list[str], []),
+    "pairs": (list[str], []),
+    "numbers": (list[float], []),
 }
 SHARED_OPTIONS = "Shared options. " + DECLARED["shared"]["text"]
 SCREEN = 80  # columns
@@ -49,8 +49,8 @@ def command(group=app, name=None):
         words = [name or function.__name__]
         if group is not app:
             words.insert(0, group.info.name)
-        callback = declared(function, " ".join(words))
-        group.command(words[-1], cls=Command, help=DECLARED[" ".join(words)]["help"])(callback)
+        text = DECLARED[" ".join(words)]["help"]
+        group.command(words[-1], cls=Command, help=text)(declared(function, " ".join(words)))
         return function
 
     return register
@@ -65,15 +65,12 @@ def declared(function, words):
     parameters += [_parameter(*each, typer.Option) for each in options.items()]
     if "context" in inspect.signature(function).parameters:
         parameters.append(Parameter("context", KEYWORD, annotation=typer.Context))
-    forms = {}
-    for name, settings in options.items():
-        if isinstance(settings, dict) and settings.get("type") == "pairs":
-            forms[name] = settings["metavar"]
 
     @functools.wraps(function)
     def callback(**values):
-        for name, form in forms.items():
-            values[name] = _pairs(values[name], form)
+        for name, settings in options.items():
+            if "metavar" in settings:
+                values[name] = _pairs(values[name], settings["metavar"])
         return function(**values)
 
     callback.__signature__ = Signature(parameters)
@@ -84,14 +81,9 @@ def _parameter(name, settings, make):
     settings = {"help": settings} if isinstance(settings, str) else dict(settings)
     flags = settings.pop("flags", "--" + name.replace("_", "-")).split()
     is_required = settings.pop("required", make is typer.Argument)
-    default = settings.pop("default", None)
-    usual = "str" if default is None else type(default).__name__
-    kind = TYPES[settings.pop("type", usual)]
-    if kind is bool:
-        default = bool(default)
-    elif typing.get_origin(kind):
-        default = []
-    elif default is None and not is_required:
+    kind, empty = KINDS[settings.pop("type", "str")]
+    default = settings.pop("default", empty)
+    if default is None and not is_required:
         kind = kind | None
     names = flags if make is typer.Option else ()
     annotation = Annotated[kind, make(*names, **settings)]

@@ -38,21 +38,17 @@ def say(line):
     echo(line, err=True)
 
 
-def show(report, as_json, *parts, digits="z.4f"):
+def show(report, as_json, *parts, digits="z.4f", out=None):
     """Print a report as JSON, or for people lines and tables: those given, else all of it."""
+    if out is not None:
+        write_json(out, plain(report))
+        parts = [*parts, str(out)]
     if as_json:
         text = json.dumps(plain(report), indent=2, ensure_ascii=False, allow_nan=False, default=str)
         typer.echo(re.sub(f"[{CONTROLS}]", lambda found: f"\\u{ord(found[0]):04x}", text))
         return
     for part in parts or lines_of(report):
         echo(table_text(part, digits) if hasattr(part, "columns") else part)
-
-
-def show_report(report, as_json, out, *parts):
-    if out is not None:
-        write_json(out, plain(report))
-        parts = [*parts, str(out)]
-    show(report, as_json, *parts)
 
 
 def lines_of(report):

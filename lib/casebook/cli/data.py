@@ -24,13 +24,13 @@ def list_(as_json):
 
 @command(group)
 def pull(names):
-    for path in data.registry.pull(names or None):
+    for path in data.registry.pull(names):
         echo(str(path))
 
 
 @command(group)
 def check(names, as_json):
-    rows = data.registry.check(names or None)
+    rows = data.registry.check(names)
     show(rows, as_json, rows)
     bad = rows.loc[rows["status"] == "bad", "dataset"].unique()
     if len(bad):

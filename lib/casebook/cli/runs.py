@@ -32,11 +32,9 @@ def _listing(context):
 
 
 @command(group, "list")
-def list_(context, workflow, as_json):
+def list_(context, as_json):
     listing = _listing(context)
     rows = listing.runs
-    if workflow:
-        rows = rows[rows["workflow"].str.lower() == workflow.lower()]
     measured = listing.frame.dropna(subset="dataset")
     names = measured.groupby("path")["dataset"].unique()
     rows["data"] = rows["path"].map(names.str.join(", "))

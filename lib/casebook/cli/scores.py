@@ -15,6 +15,7 @@ COMPARED = [
     *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
     *("p", "p_adjusted", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
+BOUNDS = {"panel_ci": "these raters, 95 %", "new_panel_ci": "new raters, 95 %"}
 COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
 
 
@@ -110,16 +111,15 @@ def agreement(
     results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
     say(data.tables.reading_text(frame.attrs["reading"]))
     values = {}
-    rows = []
     for name, result in results.items():
         values[name] = {field: getattr(result, field) for field in COEFFICIENT}
-        row = {"coefficient": name, "value": result.estimate}
-        for who, bounds in (("these", result.panel_ci), ("new", result.new_panel_ci)):
-            row[f"{who} raters, 95 %"] = stats.intervals.bounds_text(*bounds or (None, None))
-        rows.append(row | {"n": result.n_items, "reason": result.reason})
+    table = pd.DataFrame.from_dict(values, "index").rename_axis("coefficient").reset_index()
+    for field, title in BOUNDS.items():
+        table[title] = [stats.intervals.bounds_text(*both or (None, None)) for both in table[field]]
+    table = table[["coefficient", "estimate", *BOUNDS.values(), "n_items", "reason"]]
     notes = [f"level of krippendorff_alpha: {level}"]
     notes.append("these raters: other items; new raters: other items and other raters")
-    show(values, as_json, *notes, pd.DataFrame(rows))
+    show(values, as_json, *notes, table)
 
 
 def _panel(ratings, level, scale, wide, layout):
@@ -157,7 +157,7 @@ def gate_scores(
         told["columns"]["unit"] = unit
     scores = _scores_of_table(table, measures, systems, complete=False, **told)
     result = data.scored.gate_scores(scores, against, margin, common)
-    show_gate(result, as_json, {"system": "system", "against": "against", "measure": "measure"})
+    show_gate(result, as_json, ["system", "against", "measure"])
 
 
 @command(audit)
@@ -173,14 +173,12 @@ def tables(source, n, positives, as_json):
 
 
 def show_gate(result, as_json, columns, *parts):
-    """Print some columns of a gate under their titles, and end with its verdict's exit code."""
+    """Print some columns of a gate, and end with the exit code of its verdict."""
     parts = [*parts, *result["notes"]]
     if len(result["rows"]):
-        further = ("difference", "low", "high", "n", "groups", "verdict")
-        columns = columns | dict(zip(further, further, strict=True))
+        columns = [*columns, "difference", "low", "high", "n", "groups", "verdict"]
         rule = "passes if the lower bound of the 95 % interval is not below minus the margin"
-        table = result["rows"][list(columns)].rename(columns=columns)
-        parts += [table, f"margin {result['margin']:g}: {rule}"]
+        parts += [result["rows"][columns], f"margin {result['margin']:g}: {rule}"]
     verdict = result["verdict"]
     show(result | {"passed": verdict == "pass"}, as_json, *parts, digits="z.3f")
     runs.decide.settle(verdict, f"gate: {verdict}")

@@ -143,5 +143,4 @@ def may_show(card):
 
 def as_markdown(card):
     text = Path(__file__).with_name("card.md.jinja").read_text()
-    template = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True)
-    return template.render(card=card) + "\n"
+    return jinja2.Template(text, trim_blocks=True, lstrip_blocks=True).render(card=card) + "\n"

@@ -3,18 +3,17 @@
 What a format calls its fields and labels is in ``claim_formats.yml``.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from casebook.data.splits import StudySet
-from casebook.data.tables import read_table, records_of, refusal
-from casebook.readers import parse_json, read_jsonl, read_yaml
+from casebook.data.tables import read_table, refusal
+from casebook.readers import parse_json, read_yaml
 from casebook.stats.samples import check_choice
 
 FORMATS = read_yaml(Path(__file__).with_name("claim_formats.yml"))
-EVIDENCE_COLUMNS = ["claim_id", "evidence_id", "set", "source", "text", "label"]
+EVIDENCE_COLUMNS = ["claim_id", "source", "text"]
 
 
 def claim_set(key, split, claims, evidence, card=None):
@@ -41,7 +40,7 @@ def load_claims(path, kind="plain"):
     -------
     StudySet
         `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and
-        more) and `evidence` (a row per passage; those of one ``set`` are needed together).
+        more) and `evidence` (a row per passage: ``claim_id``, ``source``, ``text``).
 
     Raises
     ------
@@ -64,13 +63,14 @@ def load_claims(path, kind="plain"):
     layout = FORMATS[kind]
     rows = {}
     passages = []
-    for number, record in records_of(read_table(path, parse=parse_json)):
+    for number, cells in read_table(path, parse=parse_json).to_dict("index").items():
+        record = {name: cell for name, cell in cells.items() if cell == cell}
         try:
             name = str(record.pop(layout["id"]))
             label = record.pop(layout["label"], None) or None
             known = label and layout["labels"][label]
-            found = record.pop(layout["evidence"], None)
-            passages += [(name, *passage) for passage in _EVIDENCE[kind](name, found, layout)]
+            evidence = record.pop(layout["evidence"], None)
+            passages += [(name, *passage) for passage in _passages(kind, evidence)]
         except (KeyError, TypeError, AttributeError) as error:
             problem = f"is not a record of {kind}: no field or label {error}"
             raise refusal(path, problem, number) from error
@@ -83,51 +83,27 @@ def load_claims(path, kind="plain"):
     return claim_set(Path(path).name.split(".")[0], "all", claims, evidence)
 
 
+def _passages(kind, evidence):
+    """Source and text of each passage of a record."""
+    if kind == "own_claims":
+        return [tuple(part["evidence"].values()) for part in evidence]
+    if kind == "climate_fever":
+        return [(found["article"], found["evidence"]) for found in evidence]
+    if kind == "plain":
+        return [(None, evidence)] if evidence and evidence.strip() else []
+    lines = [line.partition("\t") for line in (evidence or "").split("\n") if line.strip()]
+    return [(title, text if tab else title) for title, tab, text in lines]
+
+
 def from_card(card, files, split):
-    """Claims of a card, whose loader names the format."""
+    """Claims of a card, whose loader names the format, or a part that the file names."""
     (path,) = files.values()
-    return replace(load_claims(path, card.loader), key=card.key, split=split, card=card)
-
-
-climate_fever = from_card
-feverous_s = from_card
-
-
-def own_claims(card, files, split):
-    """Our own claims over the smoke and insurance collections."""
-    (path,) = files.values()
-    rows = [row for _, row in read_jsonl(path) if split in ("all", row["split"])]
-    names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
-    claims = pd.DataFrame(rows).rename(columns=names)
-    claims["label"] = claims["original_label"].map(FORMATS["plain"]["labels"])
-    claims = claims[["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]]
-    # Every part needs its own passage: together they are one gold set.
-    atoms = pd.json_normalize(rows, "atoms", "id").drop(columns="text")
-    names = {"id": "claim_id", "evidence.doc_id": "source", "evidence.quote": "text"}
-    atoms = atoms.rename(columns=names).assign(set=0)
-    evidence = atoms.assign(evidence_id=atoms["source"])[EVIDENCE_COLUMNS]
+    whole = load_claims(path, card.loader)
+    claims = whole.claims
+    if split != "all":
+        claims = claims[claims["split"] == split]
+    evidence = whole.evidence[whole.evidence["claim_id"].isin(claims["claim_id"])]
     return claim_set(card.key, split, claims, evidence, card)
 
 
-# Passages of a record: id, set, source, text, label.
-
-
-def _lines(name, evidence, _):
-    lines = filter(str.strip, (evidence or "").split("\n"))
-    for number, line in enumerate(lines):
-        title, tab, text = line.partition("\t")
-        yield f"{name}:{number}", 0, title, text if tab else title, None
-
-
-def _sentences(_, evidence, layout):
-    for found in evidence:
-        label = layout["labels"][found["evidence_label"]]
-        yield found["evidence_id"], 0, found["article"], found["evidence"], label
-
-
-def _text(name, evidence, _):
-    if evidence and evidence.strip():
-        yield f"{name}:0", 0, None, evidence, None
-
-
-_EVIDENCE = {"plain": _text, "climate_fever": _sentences, "feverous_s": _lines}
+climate_fever = feverous_s = own_claims = from_card

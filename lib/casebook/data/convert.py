@@ -7,9 +7,9 @@ from pathlib import Path
 
 from casebook.data.rankings import read_rankings
 from casebook.data.tables import read_roles, read_table, refusal
-from casebook.errors import InputError
 from casebook.files import new_folder
 from casebook.paths import valid_name
+from casebook.stats.samples import check_choice
 
 PARTS = ("corpus", "queries", "qrels")
 
@@ -23,8 +23,7 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
     told = {part: {} for part in PARTS}
     for key, name in (columns or {}).items():
         part, _, role = key.partition(".")
-        if part not in told:
-            raise InputError(f"--columns: {key!r} is no corpus.ROLE, queries.ROLE or qrels.ROLE")
+        check_choice("part of --columns PART.ROLE=COLUMN", part, PARTS)
         told[part][role] = name
     readings = {}
     contents = {}

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from casebook.data.folders import one_of
+from casebook.data.folders import one_of, with_titles
 from casebook.data.tables import read_roles, read_table
 from casebook.readers import read_jsonl
 
@@ -51,19 +51,15 @@ def _repeated(records, keys):
 
 def _judgements(folder):
     needed = [*PAIR, "value"]
-    tables = {}
-    for path in sorted(folder.glob("qrels/*.tsv")):
-        reading = read_roles(read_table(path), "qrels", needed)
-        tables[path.stem] = reading.table
-    judged = pd.concat(tables, names=["split"]).reset_index()
+    tables = {path.stem: read_table(path) for path in sorted(folder.glob("qrels/*.tsv"))}
+    read = {split: read_roles(table, "qrels", needed).table for split, table in tables.items()}
+    judged = pd.concat(read, names=["split"]).reset_index()
     judged["id"] = judged[needed].agg(" ".join, axis=1) + " (" + judged["split"] + ")"
     return judged
 
 
 # Ids, and titles with texts as they are compared.
 def _records(path):
-    rows = []
-    for _, record in read_jsonl(path, ["_id", "text"]):
-        text = f"{record.get('title') or ''} {record['text']}".lower()
-        rows.append({"id": record["_id"], "text": " ".join(text.split())})
-    return pd.DataFrame(rows)
+    records = pd.DataFrame([record for _, record in read_jsonl(path, ["_id", "text"])])
+    texts = with_titles(records)["text"].str.lower().str.split().str.join(" ")
+    return pd.DataFrame({"id": records["_id"], "text": texts})

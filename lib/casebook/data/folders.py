@@ -1,6 +1,5 @@
 """Collections in folders: BEIR, and documents with TREC judgements."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -39,24 +38,20 @@ def load_files(
     grades, _ = read_rankings(qrels, "qrels")
     judged = pd.Series({query: [*row] for query, row in grades.items()}, dtype=object).explode()
     is_asked = judged.index.isin(queries["query_id"])
-    is_there = judged.isin(documents["doc_id"])
-    missing = judged[~(is_asked & is_there)]
+    missing = judged[~(is_asked & judged.isin(documents["doc_id"]))]
     share = len(missing) / len(judged)
     if share > max_missing:
         counted = f"{len(missing)} of {len(judged)} judgements"
         pair = f"{missing.iloc[0]!r} for {missing.index[0]!r}"
-        problem = f"{counted} name what is not there, such as {pair}"
-        way = f"allow them with max_missing={share + 0.005:.2f}"
-        raise InputError(f"{qrels}: {problem}: correct the files, or {way}")
-    is_judged = queries["query_id"].isin(grades.keys())
-    queries = queries[is_judged].reset_index(drop=True)
-    of_queries = {query: grades[query] for query in queries["query_id"]}
+        way = f"correct the files, or allow them with max_missing={share + 0.005:.2f}"
+        raise InputError(f"{qrels}: {counted} name what is not there, such as {pair}: {way}")
+    queries = queries[queries["query_id"].isin(grades)].reset_index(drop=True)
+    grades = {query: grades[query] for query in queries["query_id"]}
+    groups = dict(zip(queries["query_id"], queries.get("group", ()), strict=False)) or None
     n_left_out = sum(~is_asked)
-    notes = []
-    if n_left_out:
-        notes.append(f"{n_left_out} judgements of queries without a text are left out")
-    dataset = RetrievalDataset(key, split, documents, queries, of_queries, card)
-    return replace(dataset, groups=_groups(queries), notes=tuple(notes))
+    note = f"{n_left_out} judgements of queries without a text are left out" if n_left_out else ""
+    about = {"groups": groups, "note": note}
+    return RetrievalDataset(key, split, documents, queries, grades, card, **about)
 
 
 def read_frame(path, id_field, id_column):
@@ -68,9 +63,8 @@ def read_frame(path, id_field, id_column):
         if id_column in record or metadata.keys() & {id_column, "title", *record}:
             raise InputError.at(path, number, "a field of metadata has the name of another column")
         if not name.strip() or name in rows:
-            raise InputError.at(
-                path, number, f"{id_field} {name!r} is empty or stands above already"
-            )
+            problem = f"{id_field} {name!r} is empty or stands above already"
+            raise InputError.at(path, number, problem)
         rows[name] = {id_column: name} | record | metadata
     if not rows:
         raise InputError(f"{path}: holds no records")
@@ -92,10 +86,6 @@ def read_questions(path, id_field="_id"):
     return queries
 
 
-def _groups(queries):
-    return queries.set_index("query_id")["group"].to_dict() if "group" in queries else None
-
-
 def read_collection(folder, titles=True):
     """Documents of a BEIR folder, or the .txt and .md files of any other; no judgements."""
     folder = Path(folder)
@@ -114,9 +104,7 @@ def read_collection(folder, titles=True):
 
 def with_titles(documents):
     """The text of each document after its title: title, blank, text."""
-    if "title" not in documents:
-        return documents
-    titles = documents["title"].fillna("")
+    titles = documents.get("title", pd.Series("", documents.index)).fillna("")
     texts = (titles + " " + documents["text"]).str.strip().where(titles != "", documents["text"])
     return documents.assign(text=texts)
 

@@ -70,10 +70,8 @@ def privacy_qa(card, files, split):
     rows["document"] = rows["context"].map(sentences)
     rows["grade"] = (rows["answer"] == "True").astype(int)
     rows = rows.drop_duplicates(["query", "document"], keep="last").sort_values("document")
-    judged = {}
-    for query, row in rows.groupby("query"):
-        grades = row.set_index("document")["grade"]
-        judged[query] = grades.to_dict()
+    graded = rows.set_index("document").groupby("query")["grade"]
+    judged = {query: grades.to_dict() for query, grades in graded}
     candidates = {query: list(grades) for query, grades in judged.items()}
     queries = pd.DataFrame({"query_id": questions.values(), "text": questions.keys()})
     dataset = RetrievalDataset(
@@ -141,8 +139,8 @@ def pdpabench_votes(card, files, split):
     """The double-blind study of PDPABench."""
     votes = pd.read_csv(files["votes.csv"], keep_default_na=False)[NAMES["votes"]]
     items = pd.read_csv(files["items.csv"], keep_default_na=False)[NAMES["items"]]
-    counts = {"documents": len(items), "judgements": len(votes)}
-    counts["queries"] = votes["rater"].nunique()
+    n_raters = votes["rater"].nunique()
+    counts = {"documents": len(items), "queries": n_raters, "judgements": len(votes)}
     return StudySet(card.key, split, counts, card, votes=votes, items=items)
 
 

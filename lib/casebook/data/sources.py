@@ -10,6 +10,7 @@ import sys
 import tempfile
 import zipfile
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 from casebook import files, paths
@@ -31,11 +32,12 @@ pull = partial(present, download=True)
 
 
 def status(card):
-    """Whether a dataset is here: ``ok`` with its files, ``absent`` or ``bad`` with why."""
+    """Whether a dataset is here: ``ok``, ``absent`` or ``bad``."""
     try:
-        return "ok", present(card)
+        present(card)
     except InputError as error:
-        return "absent" if isinstance(error, Absent) else "bad", str(error)
+        return "absent" if isinstance(error, Absent) else "bad"
+    return "ok"
 
 
 def reachable(card):
@@ -55,10 +57,9 @@ def _file(card, name, download):
     cache = paths.cache_dir("datasets", card.key)
     path = next(filter(Path.is_file, places), cache / name)
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
-    for source in card.sources:
-        if source.address:
-            remedy = f"run 'casebook data pull {card.key}'"
-        if source.address and download and path not in places:
+    for source in filter(attrgetter("address"), card.sources):
+        remedy = f"run 'casebook data pull {card.key}'"
+        if download and path not in places:
             _download(card, source, name, cache)
     if not path.is_file():
         raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")

@@ -85,7 +85,8 @@ def _diff(node, k):
 def score_table(tree, threshold=evaluation.DECISIVE_DISPLACEMENT):
     """Scores of one case, a row per fact type; a single cluster, so its facts are resampled."""
     edges = edge_frame([tree])
-    options = {"clusters": "item", "fact_types": tree.domain.fact_types, "seed": tree.settings.seed}
+    edges["case_id"] = edges["item"]
+    options = {"fact_types": tree.domain.fact_types, "seed": tree.settings.seed}
     scores = evaluation.sensitivity(edges, **options)
     moved = evaluation.sensitivity(edges, DISPLACEMENT, **options)["change"]
     scores.insert(1, "mean displacement", moved)

@@ -406,10 +406,10 @@ class RetrievalResult:
     def run(self, query_ids, stage="final"):
         return ranked.to_run(self.stages[stage], query_ids, self.index.doc_ids)
 
-    @property
-    def last_stage(self):
-        """Lists of the last stage before those that are continued for evaluation."""
-        return list(self.stages.values())[-2]
+    def last_stage(self, depth):
+        """Ids and scores of the last stage before lists are continued for evaluation."""
+        lists = list(self.stages.values())[-2].truncate(depth).padded(depth)
+        return lists.ids.tolist(), lists.scores.tolist()
 
     def hits(self, row):
         documents = self.final.ids[row, : self.top_k]

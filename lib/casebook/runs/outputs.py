@@ -49,9 +49,6 @@ class RunOutputs:
     def _path(self, kind, name, ending):
         return self.folder / kind / f"{self.cell}.{valid_name(name, kind)}.{ending}"
 
-    def _json(self, kind):
-        return _json_path(self.run, self.cell, kind)
-
     def rows(self, frame):
         """Keep the tidy per-unit rows, so that any later comparison can be paired."""
         path = self.folder / "rows" / f"{self.cell}.csv.gz"
@@ -84,7 +81,7 @@ class RunOutputs:
         return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
-        return write_text(self._json("items"), items_json(items))
+        return write_text(_json_path(self.run, self.cell, "items"), items_json(items))
 
     def leaderboard(
         self,
@@ -111,7 +108,9 @@ class RunOutputs:
         if milliseconds:
             table["milliseconds"] = table.index.map(milliseconds)
             self.table(LEADERBOARD_TIMES, table, timed=True)
-        return write_text(self._json("leaderboard"), items_json(_rounded(content)))
+        return write_text(
+            _json_path(self.run, self.cell, "leaderboard"), items_json(_rounded(content))
+        )
 
     def item_page(self, **choice):
         """Address of this cell's items, or of a choice of them, from its own page.
@@ -124,19 +123,23 @@ class RunOutputs:
         return f"../../generated/{item_page_address(self.cell, **choice)}"
 
     def numbers(self, experiment, values):
-        return write_json(self._json("numbers"), {experiment: _rounded(values)})
+        return write_json(
+            _json_path(self.run, self.cell, "numbers"), {experiment: _rounded(values)}
+        )
 
     def contrasts(self, experiment, frames):
         rows = {}
         for dataset, measures in frames.items():
             rows[dataset] = {measure: json_rows(frame) for measure, frame in measures.items()}
-        return write_json(self._json("contrasts"), {experiment: _rounded(rows)})
+        return write_json(
+            _json_path(self.run, self.cell, "contrasts"), {experiment: _rounded(rows)}
+        )
 
     def headlines(self, *headlines):
         """Write each `Headline`, the answers of a chapter; one that answers nothing has no file."""
         if headlines:
             rows = _rounded([asdict(headline) for headline in headlines])
-            write_json(self._json("headlines"), rows)
+            write_json(_json_path(self.run, self.cell, "headlines"), rows)
 
 
 def _csv(frame):

@@ -1,7 +1,6 @@
 """Cases to edit and documents to search: annotated, planted or of one's own."""
 
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +17,6 @@ from casebook.data.tables import (
     read_roles,
     read_table,
     reading_text,
-    records_of,
 )
 from casebook.errors import InputError
 from casebook.models.language import load_language_model
@@ -95,8 +93,7 @@ def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
         raise InputError(f"{path}: the cases need documents to search: name their folder (corpus)")
     path = Path(path)
     cases = path.stem, f"the cases of {path.name}", *read_cases(path, domain, **said)
-    near = partial(neighbours_or_next, domain=domain)
-    return CaseCollection(*cases, read_collection(corpus), near, domain)
+    return CaseCollection(*cases, read_collection(corpus), neighbours_or_next, domain)
 
 
 # ---- cases of a file, with what decides them
@@ -122,7 +119,7 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
     model = _record_model(domain.fact_types)
     sheets = []
     annotations = []
-    for row, cells in records_of(reading.table):
+    for row, cells in reading.table.to_dict("index").items():
         filled = {name: cell for name, cell in cells.items() if cell != ""}
         if is_flat:
             filled["fact_sheet"] = {name: filled[name] for name in facts if name in filled}

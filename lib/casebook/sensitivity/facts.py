@@ -33,14 +33,18 @@ def number_text(value):
     return f"{as_integer(value):.15g}"
 
 
-_Bounds = Field(strict=True, ge=0, le=LARGEST_NUMBER, allow_inf_nan=False)
+_Bounds = Field(strict=True, ge=0, le=LARGEST_NUMBER)
 Number = Annotated[float, _Bounds, AfterValidator(as_integer)]
 FactName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, str_strip_whitespace=True, str_max_length=2000
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        str_strip_whitespace=True,
+        str_max_length=2000,
     )
     form: ClassVar = "{value} {unit}"
 

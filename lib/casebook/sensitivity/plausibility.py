@@ -1,6 +1,5 @@
 """Whether an edited case could exist, by rules or by a language model."""
 
-import itertools
 import re
 from collections import Counter
 from typing import NamedTuple
@@ -14,7 +13,6 @@ from casebook.sensitivity import facts
 from casebook.sensitivity.domain import (
     FACT_TYPES,
     SHIPPED_DOMAIN,
-    parse_section,
     pattern,
     word_lists,
 )
@@ -48,8 +46,6 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
     reason = None
     if new:
         reason = f"contradiction: {min(new)}"
-    elif edit.fact_type == "Section":
-        reason = _section(edit, domain)
     elif edit.fact_type == "Numerical":
         reason = _number(before, edit, domain)
     if reason:
@@ -106,17 +102,6 @@ def _number(before, edit, domain):
     if is_criminal and value < LEAST_GUILTY and party != "State":
         return f"nobody is guilty at {edit.new} years"
     return None
-
-
-def _section(edit, domain):
-    old, new = map(parse_section, (edit.old, edit.new))
-    if old is None or new is None:
-        return None
-    chapters = domain.structure.get(edit.new.removesuffix(new.number), {})
-    is_known = not chapters or new.number in itertools.chain(*chapters.values())
-    if old.act == new.act and is_known:
-        return None
-    return f"{old.act} has no section {edit.new}"
 
 
 def _side_of(number):

@@ -1,7 +1,7 @@
 """The sensitivity experiment: the same cases edited under several retrieval systems."""
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from casebook.scores import Scores
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import CaseCollection
 from casebook.sensitivity.domain import neighbours_or_next
-from casebook.sensitivity.edits import Vocabulary, inert_words, single_fact_edits
+from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, why_undefined
 from casebook.sensitivity.plausibility import accept_rates
 from casebook.sensitivity.tree import (
@@ -254,8 +254,7 @@ class SensitivityStudy:
 
 def gaps(sheets, domain, annotations=None):
     """What cases lack, a line for each, before anything is searched."""
-    neighbours = partial(neighbours_or_next, domain=domain)
-    edits = [single_fact_edits(sheet, neighbours, domain=domain) for sheet in sheets]
+    edits = [single_fact_edits(sheet, neighbours_or_next, domain=domain) for sheet in sheets]
     edited = {edit.fact_type for of_sheet in edits for edit in of_sheet}
     for name in domain.fact_types:
         if name not in edited:
@@ -282,13 +281,10 @@ def run_sensitivity_study(
     """
     settings = settings or TreeSettings()
     index = CorpusIndex(cases.documents, encoder)
-    vocabulary = Vocabulary(cases.documents["text"])  # once: long judgments take seconds
-    inert = inert_words(vocabulary, cases.sheets, cases.domain)
     trees = {}
     for system in track([*systems, RANDOM_ORDER], "systems"):
         search = case_search(system, index, k, chunking=chunking)
-        search.vocabulary = vocabulary
-        grown = cases.sheets, search, settings, cases.neighbours, validator, inert
+        grown = cases.sheets, search, settings, cases.neighbours, validator
         trees[system] = grow_trees(*grown, domain=cases.domain)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
     if validator is None and all(frame["status"].eq(NOOP).all() for frame in edges.values()):
@@ -300,8 +296,8 @@ def run_sensitivity_study(
 
 def run_case(sheet, documents, settings, validator, domain, *, mode="full", encoder=None, k=10):
     search = case_search(mode, CorpusIndex(documents, encoder), k)
-    neighbours = partial(neighbours_or_next, domain=domain)
-    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, domain=domain)
+    grown = [sheet], search, settings, neighbours_or_next, validator
+    (tree,) = grow_trees(*grown, domain=domain)
     return tree
 
 

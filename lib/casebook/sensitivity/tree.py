@@ -98,7 +98,6 @@ def grow_trees(
     settings=None,
     neighbours=None,
     validator=None,
-    inert=None,
     *,
     domain=SHIPPED_DOMAIN,
 ):
@@ -117,8 +116,6 @@ def grow_trees(
     validator : callable, optional
         Judges an edit of a sheet, by default by `plausibility.rules`; only accepted edits are
         tried.
-    inert : Inert, optional
-        Words of placebos; by default those of `edits.inert_words`.
     domain : Domain, optional
         Acts and fact types of your own, as `read_domain` gives them.
 
@@ -141,9 +138,8 @@ def grow_trees(
     """
     settings = settings or TreeSettings()
     validator = validator or partial(rules, domain=domain)
-    if settings.original or not settings.placebo_draws:
-        inert = edits.NO_WORDS
-    elif inert is None:
+    inert = edits.NO_WORDS
+    if settings.placebo_draws and not settings.original:
         inert = edits.inert_words(search.vocabulary, sheets, domain)
     trees = []
     for sheet in sheets:
