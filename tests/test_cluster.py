@@ -114,7 +114,7 @@ def run(some, address=None, say=str, workers=1, **limits):
 def results(folder):
     contents = {}
     for path in folder.rglob("*"):
-        if path.is_file() and path.name not in {"timings.json", ".batch"}:
+        if path.is_file() and path.name != ".batch":
             contents[path.relative_to(folder)] = path.read_bytes()
     return contents
 

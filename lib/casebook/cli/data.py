@@ -6,8 +6,7 @@ import os
 import typer
 
 from casebook import batch, data, retrieval
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import echo, show, use_models
+from casebook.cli.commands import command, command_group, echo, show, use_models
 from casebook.errors import CheckFailed, InputError
 from casebook.files import refuse_overwriting
 from casebook.readers import parse_json

@@ -3,8 +3,7 @@
 import textwrap
 
 from casebook import data, factcheck
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import lines_of, say, show
+from casebook.cli.commands import command, command_group, lines_of, say, show
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting, write_text
 from casebook.paths import home_path, writable
