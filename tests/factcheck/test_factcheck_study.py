@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from casebook import paths
-from casebook.data.claims import claim_set
+from casebook.data.sets import claim_set
 from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.judges import PlaceholderStance

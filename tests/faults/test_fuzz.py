@@ -11,8 +11,8 @@ import pytest
 
 from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.data.cards import load_card
-from casebook.data.claims import load_claims
 from casebook.data.folders import load_folder
+from casebook.data.sets import load_claims
 from casebook.data.tables import read_table
 from casebook.errors import CasebookError
 from casebook.factcheck.score import read_verdict_labels
