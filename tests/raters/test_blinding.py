@@ -30,15 +30,15 @@ def answers(count, tell, seed=0):
 
 
 def test_a_stock_phrase_is_found():
-    guess = guess_arms(*answers(40, " as stated above"), n_permutations=99)
+    guess = guess_arms(*answers(40, " as stated above"), n_permutations=19)
     assert guess.loc[0, ["value", "n", "control"]].tolist() == [1.0, 40, 0.5]
-    assert guess.loc[0, "p"] == pytest.approx(0.01)
+    assert guess.loc[0, "p"] == pytest.approx(0.05)
 
 
 def test_answers_of_one_source_are_not_told_apart():
     found = [
         guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed).iloc[0]
-        for seed in range(15)
+        for seed in range(8)
     ]
     assert abs(np.mean([guess["value"] for guess in found]) - 0.5) < 0.08
     assert np.mean([guess["p"] <= 0.05 for guess in found]) <= 0.25
