@@ -103,14 +103,6 @@ def test_what_is_cached_has_its_outputs_as_they_were_written(project):
     assert set(run(cells({}, {"n": 3}))) == {"made-0"}
 
 
-def test_unknown_parameters_and_datasets_stop_before_anything_runs(project):
-    with pytest.raises(InputError, match="has no parameter colour; it takes cell"):
-        plan(cells({"colour": 1}), "mine")
-    with pytest.raises(InputError, match="no such folder"):
-        plan(cells({"dataset": "../etc"}), "mine")
-    assert not (project / "results").exists()
-
-
 def test_needs_order_the_cells():
     needs = {"all": (grid.EVERY,), "b": ("a",), "a": (), "c": ("b", "elsewhere")}
     waiting = {}
