@@ -114,6 +114,22 @@ def casebook(capsys):
 
 
 @pytest.fixture
+def refused(casebook):
+    """Check that a command line is refused in one line with some texts; give that line."""
+
+    def check(words, *texts):
+        words = words.split() if isinstance(words, str) else words
+        code, out, err = casebook(*words)
+        assert (code, out, err.count("\n")) == (1, "", 1), err
+        assert err.startswith("casebook: ")
+        for text in texts:
+            assert text in err
+        return err
+
+    return check
+
+
+@pytest.fixture
 def chapter(tmp_path, monkeypatch):
     """Give a function that runs all cells of a chapter with parameters, in a temporary folder and
     without a kernel.

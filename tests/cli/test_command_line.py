@@ -45,21 +45,21 @@ def test_evaluate_prints_means_intervals_and_the_account(casebook, files):
 
 BAD = [
     (["evaluate", "qrels"], "Missing argument"),
-    (["evaluate", "{dir}/absent", "{dir}/a.run"], "absent"),
-    (["evaluate", "{dir}/qrels", "{dir}/broken"], "broken:2:"),
+    (["evaluate", "absent", "a.run"], "absent"),
+    (["evaluate", "qrels", "broken"], "broken:2:"),
     (
-        ["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "plugged_measures:text"],
+        ["evaluate", "qrels", "a.run", "-m", "plugged_measures:text"],
         "could not convert",
     ),
-    (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "plugged_measures:failing"], "two lines"),
-    (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "nDGC@10"], "nDCG"),
-    (["compare", "{dir}/qrels", "{dir}/a.run"], "two or more different runs"),
-    (["compare", "{dir}/qrels", "{dir}/a.run", "{dir}/a.run"], "two or more different runs"),
+    (["evaluate", "qrels", "a.run", "-m", "plugged_measures:failing"], "two lines"),
+    (["evaluate", "qrels", "a.run", "-m", "nDGC@10"], "nDCG"),
+    (["compare", "qrels", "a.run"], "two or more different runs"),
+    (["compare", "qrels", "a.run", "a.run"], "two or more different runs"),
     (["run", "bogus"], "unknown experiment 'bogus'"),
     (["run", "retrieval_ablation", "-p", "colour=red"], "no parameter colour"),
     (["run", "retrieval_ablation", "-p", "dataset"], "not of the form name=value"),
     (["run", "retrieval_ablation", "-p", "pipeline=[1"], "not YAML"),
-    (["run", "--grid", "{dir}/absent.yml"], "absent.yml: cannot be read: No such file"),
+    (["run", "--grid", "absent.yml"], "absent.yml: cannot be read: No such file"),
     (["run", "--tag", "nightly"], "tags: "),
     (["run", "--run", "../x"], "not allowed"),
     (["build", "--run", "never-made"], "nothing to render"),
@@ -71,12 +71,12 @@ BAD = [
     (["run", "query_length", "-p", "datset=smoke"], "did you mean 'dataset'?"),
     (["run", "query_length", "--dry-run", "-p", "dataset=smoek"], "did you mean 'smoke'?"),
     (["data", "card", "smoek"], "did you mean 'smoke'?"),
-    (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "nDGC@10"], "did you mean 'nDCG'?"),
+    (["evaluate", "qrels", "a.run", "-m", "nDGC@10"], "did you mean 'nDCG'?"),
     (
         ["gate", "log", "a.jsonl", "--against", "b.jsonl", "--measure", "tokneF1"],
         "did you mean 'token F1'?",
     ),
-    (["compare", "{dir}/scores.csv", "--score", "scroe"], "did you mean 'score'?"),
+    (["compare", "scores.csv", "--score", "scroe"], "did you mean 'score'?"),
 ]
 
 
@@ -86,19 +86,13 @@ def failing(grades, judged): raise ValueError("two\\nlines")
 """
 
 
-def test_bad_input_is_one_clear_line(casebook, files, tmp_path, monkeypatch):
+def test_bad_input_is_one_clear_line(refused, files, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "plugged_measures.py").write_text(PLUGGED)
     (tmp_path / "broken").write_text("q1 Q0 d1 1 2.0 a\nq1 Q0 d2\n")
     (tmp_path / "scores.csv").write_text("id,system,score\n1,bm25,1\n1,dense,0\n")
-
-    def check(arguments, message):
-        code, out, err = casebook(*[word.replace("{dir}", str(tmp_path)) for word in arguments])
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert err.startswith("casebook: ") and len(err) < 700
-        assert message in err
-
-    assert failing(check, BAD) == []
+    assert failing(refused, BAD) == []
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path):

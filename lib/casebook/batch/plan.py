@@ -163,9 +163,3 @@ def record_path(run, cell):
 def stored_record(run, cell):
     path = record_path(run, cell)
     return read_record(path) if path.is_file() else None
-
-
-def read_timings(run):
-    """Wall seconds of a run's cells when they ran last, as far as they are known."""
-    path = run_dir(run) / "timings.json"
-    return read_json(path) if path.is_file() else {}

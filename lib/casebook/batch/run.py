@@ -16,10 +16,10 @@ from casebook.batch import kernel
 from casebook.batch.cluster import scheduler_workers
 from casebook.batch.execute import QUIET, REFUSED, Outcome, run_cell
 from casebook.batch.grid import EVERY
-from casebook.batch.plan import read_timings, sole_writer
+from casebook.batch.plan import sole_writer
 from casebook.credentials import without_secrets
 from casebook.errors import BatchFailed, InputError
-from casebook.files import write_json, write_text
+from casebook.files import write_text
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
 
@@ -45,7 +45,6 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
                     _work(waiting, outcomes, execute, executor, report)
         finally:  # also when interrupted: what is done counts
             done = {each.cell: each.seconds for each in outcomes if not each.failure}
-            write_json(run_dir(run) / "timings.json", read_timings(run) | done)
             with contextlib.suppress(InputError):
                 merge_numbers(run)
         failed = [outcome for outcome in outcomes if outcome.failure]

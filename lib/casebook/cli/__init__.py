@@ -22,8 +22,7 @@ from casebook.cli import (  # noqa: F401
     sensitivity,
     shift,
 )
-from casebook.cli.commands import SHARED_OPTIONS, app
-from casebook.cli.common import in_line
+from casebook.cli.commands import NEW_LINES, SHARED_OPTIONS, app, visible
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
@@ -117,5 +116,5 @@ def _check_words(words):
 
 
 def _complain(message, code):
-    typer.echo(f"casebook: {in_line(without_secrets(message))}", err=True)
+    typer.echo(f"casebook: {visible(without_secrets(message), NEW_LINES)}", err=True)
     return code

@@ -3,8 +3,7 @@
 import shlex
 
 from casebook import assistant, data
-from casebook.cli.commands import command
-from casebook.cli.common import say, show
+from casebook.cli.commands import command, say, show
 from casebook.cli.scores import gate, show_gate
 from casebook.errors import InputError
 

@@ -1,8 +1,7 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
 from casebook import batch, data, runs
-from casebook.cli.commands import command
-from casebook.cli.common import echo, say, use_models
+from casebook.cli.commands import command, echo, say, use_models
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
@@ -64,9 +63,8 @@ def build(run):
 
 def _pull(cells):
     """Fetch the data sets of cells; for published answers and votes others may stand in."""
-    names = set()
-    for cell in cells:
-        names |= {cell.parameters.get("dataset"), cell.parameters.get("rating_set")} - {None}
+    roles = ("dataset", "rating_set")
+    names = {cell.parameters.get(role) for cell in cells for role in roles} - {None}
     for name in sorted(names):
         try:
             if data_folder(name) is None:

@@ -1,8 +1,7 @@
 """``casebook evaluate | compare | agreement | gate scores | audit``: files of scores."""
 
 from casebook import audits, data, measures, raters, runs, stats
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import say, show, table_text
+from casebook.cli.commands import command, command_group, say, show, table_text
 from casebook.errors import CheckFailed, InputError
 
 gate = command_group("gate", "Test that a run, a log or a system is not worse than another.")
@@ -41,8 +40,11 @@ def evaluate(
     queries = result.accounting._asdict()
     counts = {name: len(ids) for name, ids in queries.items() if name != "evaluated"}
     texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
-    parts = [rows[["measure", "mean", "low", "high", "n", "reason"]]]
-    parts += ["intervals: 95 %, Student t and BCa over queries", f"queries: {', '.join(texts)}"]
+    parts = [
+        rows[["measure", "mean", "low", "high", "n", "reason"]],
+        "intervals: 95 %, Student t and BCa over queries",
+        f"queries: {', '.join(texts)}",
+    ]
     if per_query:
         parts.append(result.frame().reset_index())
     report = {"measures": means, "queries": counts, "per_query": result.per_query}
@@ -117,9 +119,8 @@ def agreement(
     for field, title in BOUNDS.items():
         table[title] = [stats.intervals.bounds_text(*both or (None, None)) for both in table[field]]
     table = table[["coefficient", "estimate", *BOUNDS.values(), "n_items", "reason"]]
-    notes = [f"level of krippendorff_alpha: {level}"]
-    notes.append("these raters: other items; new raters: other items and other raters")
-    show(values, as_json, *notes, table)
+    note = "these raters: other items; new raters: other items and other raters"
+    show(values, as_json, f"level of krippendorff_alpha: {level}", note, table)
 
 
 def _panel(ratings, level, scale, wide, layout):

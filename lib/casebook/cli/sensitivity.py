@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from casebook import assistant, data, explain, retrieval, sensitivity
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import lines_of, say, show
+from casebook.cli.commands import command, command_group, lines_of, say, show
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
@@ -76,14 +75,24 @@ def evaluate(
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
     _say_gaps(collection.sheets, domain, collection.annotations)
     mode = search.pop("mode")
-    search |= {"validator": judge, "chunking": False, "n_resamples": n_resamples}
+    search |= {"validator": judge, "n_resamples": n_resamples}
     study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)
     tables = study.tables(mode, DECISIVE if threshold is None else threshold)
     notes = _notes(domain, judge)
-    counts = {"documents": len(collection.documents), "cases": len(collection.sheets)}
-    counts |= collection.account
-    report = {"cases": collection.name, "corpus": str(corpus), "mode": mode, "k": search["k"]}
-    report |= {"notes": notes, "counts": counts, "tables": tables}
+    counts = {
+        "documents": len(collection.documents),
+        "cases": len(collection.sheets),
+        **collection.account,
+    }
+    report = {
+        "cases": collection.name,
+        "corpus": str(corpus),
+        "mode": mode,
+        "k": search["k"],
+        "notes": notes,
+        "counts": counts,
+        "tables": tables,
+    }
     lines = [f"note: {note}" for note in notes]
     show(report, as_json, *lines, *lines_of(counts | tables), out=out)
 

@@ -1,8 +1,7 @@
 """``casebook shift | segments``: learn a shift, evaluate it, gate it, apply it to some queries."""
 
 from casebook import data, runs, shift, stats
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import lines_of, show
+from casebook.cli.commands import command, command_group, lines_of, show
 
 group = command_group("shift", "Learn and evaluate shifts of query embeddings.")
 segments_group = command_group("segments", "Apply a shift to some queries and skip others.")
