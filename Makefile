@@ -45,7 +45,7 @@ $(VENV)/.bench: $(VENV)/.test
 report: $(BIN)/casebook ## pull the data, run the experiments, build the book, say where it is
 	$(BIN)/casebook report --run $(RUN) --tag $(TAG) --workers $(JOBS)
 
-test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test, compare with the reference
+test: $(VENV)/.test lint ## lint, build the smoke book strictly, run all quick tests, compare with the reference
 	$(SMOKE) run --run smoke --tag smoke --workers $(JOBS)
 	$(SMOKE) build --run smoke
 	tests=0; $(BIN)/pytest --numprocesses $(TEST_JOBS) --dist loadfile --no-loadscope-reorder || tests=$$?; \
@@ -75,8 +75,10 @@ validate: $(VENV)/.test ## simulate how often tests and intervals err; writes th
 	$(BIN)/python tests/validation/preference_levels.py
 	$(BIN)/python tests/validation/agreement_coverage.py
 
-faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes docs/faults.csv
-	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults tests/runs tests/test_cluster.py
+faults: $(VENV)/.test ## kills, hostile files, wheel, tutorials, every page; writes docs/faults.csv
+	$(SMOKE) run --run smoke --tag smoke --workers $(JOBS)
+	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests
+	CASEBOOK_TWICE=1 $(BIN)/pytest results/smoke/notebooks
 
 lock: ## pin again everything that pyproject.toml asks for
 	bash .ci/lock

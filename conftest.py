@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,10 @@ for name, value in QUIET.items():
 gc.set_threshold(1_000_000)  # a sixth of the time goes to looking for garbage otherwise
 
 
-def pytest_configure(config):
-    """Begin each session of tests with a copy of the small run."""
-    if not hasattr(config, "workerinput") and paths.run_dir("smoke").is_dir():
+@cache
+def _copy_small_run():
+    """Copy the small run for the notebooks of a session, which one process runs."""
+    if paths.run_dir("smoke").is_dir():
         shutil.rmtree(RERUN, ignore_errors=True)
         shutil.copytree(paths.run_dir("smoke"), RERUN / "results" / "smoke")
 
@@ -72,6 +74,7 @@ def pytest_runtest_setup(item):
     """
     if item.path.suffix != ".ipynb":
         return (yield)
+    _copy_small_run()
     kernel.start_server(kernel.SHARED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CASEBOOK_ROOT", str(RERUN))
@@ -82,8 +85,8 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Run each cell of a notebook twice in a row: it shows and writes the same again."""
-    if item.path.suffix != ".ipynb":
+    """Run each cell of a notebook twice in a row, if asked: it shows and writes the same again."""
+    if item.path.suffix != ".ipynb" or not os.environ.get("CASEBOOK_TWICE"):
         return (yield)
     item.runtest()
     before = _written(item.path.stem)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from made_notebooks import write_notebook
 from serving import chatting
 from tiny_models import classifier
 
@@ -39,6 +40,23 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def smoke_run():
     return SMOKE_RUN
+
+
+@pytest.fixture(scope="session")
+def site():
+    """Give the folder of the smoke book, built if it is not."""
+    from casebook.book import build_book
+
+    return build_book("smoke").parent
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """Give a copy of the small run, called mine, which all that is asked for runs finds."""
+    from casebook import paths
+
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    return Path(shutil.copytree(SMOKE_RUN, tmp_path / "mine"))
 
 
 @pytest.fixture(scope="session")
@@ -93,6 +111,22 @@ def casebook(capsys):
         return stop.value.code, *capsys.readouterr()
 
     return run
+
+
+@pytest.fixture
+def refused(casebook):
+    """Check that a command line is refused in one line with some texts; give that line."""
+
+    def check(words, *texts):
+        words = words.split() if isinstance(words, str) else words
+        code, out, err = casebook(*words)
+        assert (code, out, err.count("\n")) == (1, "", 1), err
+        assert err.startswith("casebook: ")
+        for text in texts:
+            assert text in err
+        return err
+
+    return check
 
 
 @pytest.fixture
@@ -158,21 +192,12 @@ def copy_project():
 
 @pytest.fixture
 def notebook_project(tmp_path, monkeypatch):
-    import nbformat
-
     from casebook import paths
     from casebook.batch import kernel, plan
 
     def make(parameters, work):
-        code = nbformat.v4.new_code_cell
-        python = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        source = nbformat.v4.new_notebook(
-            cells=[code(parameters, metadata={"tags": ["parameters"]}), code(work)],
-            metadata={"kernelspec": python},
-        )
-        (tmp_path / "notebooks").mkdir()
+        write_notebook(tmp_path / "notebooks" / "01_made.ipynb", parameters, work)
         (tmp_path / "data" / "cards").mkdir(parents=True)
-        nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
         monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path / "notebooks")
         monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
         monkeypatch.setattr(kernel, "SHARED", ())  # made notebooks need neither torch nor seaborn

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 import sys
 
-import nbformat
 import yaml
+from made_notebooks import write_notebook
 
 from casebook.files import sha256_file
 from casebook.paths import ROOT
@@ -20,23 +20,14 @@ WORK = (
 
 def write_project(folder):
     """Write the project, and give its folder."""
-    code = nbformat.v4.new_code_cell
-    names = code('run = "a"\ncell = "b"\nn = 2', metadata={"tags": ["parameters"]})
-    title = nbformat.v4.new_markdown_cell("# Made")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(
-        cells=[title, names, code(WORK)], metadata={"kernelspec": kernel}
-    )
-    for name in ("notebooks", "book"):
-        (folder / name).mkdir(parents=True)
-    nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")
+    names = 'run = "a"\ncell = "b"\nn = 2'
+    write_notebook(folder / "notebooks" / "01_made.ipynb", names, WORK, title="Made")
+    (folder / "book").mkdir()
     row = {"name": "made", "notebook": "01_made.ipynb", "tags": ["default"]}
     (folder / "notebooks" / "experiments.yml").write_text(yaml.safe_dump([row]))
-    for name in ("assets", "references.bib"):
-        copy = shutil.copytree if (ROOT / "book" / name).is_dir() else shutil.copy
-        copy(ROOT / "book" / name, folder / "book" / name)
-    shutil.copy(ROOT / "_config.yml", folder)
-    shutil.copy(ROOT / "requirements.lock", folder)
+    shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets")
+    for name in ("book/references.bib", "_config.yml", "requirements.lock"):
+        shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("cards", "smoke"))
     (folder / "data" / "cards").mkdir()
     shutil.copy(ROOT / "data" / "cards" / "smoke.yml", folder / "data" / "cards")
@@ -51,20 +42,12 @@ def write_project(folder):
     return folder
 
 
-def environment(project):
-    """Name the project as the place of sources and of outputs."""
-    return dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(project))
-
-
-def casebook(project, *arguments):
-    """Start a command on the run ``mine``."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "casebook", *arguments, "--run", "mine"],
-        env=os.environ | environment(project),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def started(project, *words):
+    """Start a command in the project, which is the place of sources and of outputs."""
+    command = [sys.executable, "-m", "casebook", *words]
+    places = dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(project))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=os.environ | places, cwd=project, **pipes)
 
 
 def ended(process):

@@ -1,23 +1,14 @@
-"""What a batch says of failures, and after Ctrl-C."""
+"""What a batch says of failures."""
 
-import os
-import re
-import signal
 import subprocess
 import sys
 
 import pytest
 import yaml
-from interrupts import interruptible
 
-from casebook.runs.record import read_record
-
-PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
+PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""'
 WORK = (
-    "import time\n"
     "from casebook.errors import InputError\n"
-    "print('at work', flush=True)\n"
-    "time.sleep(wait)\n"
     "if fail == 'input':\n"
     "    raise InputError('data.csv:3: no column n')\n"
     "assert not fail, f'asked to fail: \\x1b[31m{fail}\\n twice'"
@@ -52,26 +43,3 @@ def test_failures_are_said_with_cause_cell_and_last_lines(project):
     assert wrong.endswith(": 01_made.ipynb: cell 3: data.csv:3: no column n")
     last = [line for line in lines if line.startswith("    |")]
     assert any("assert not fail" in line for line in last) and 2 <= len(last) <= 6
-
-
-@pytest.mark.slow
-def test_ctrl_c_keeps_what_is_done_and_the_same_command_carries_on(project):
-    cells = ("one", {}), ("two", {"wait": 600})
-    arguments = [*command(project, *cells), "--workers", "2"]
-    process = interruptible(arguments)
-    for line in process.stderr:
-        if line.startswith("done    one"):
-            break
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
-    _, err = process.communicate(timeout=600)
-    assert process.returncode == 130
-    assert err.endswith("casebook: interrupted: type the same command again\n")
-    assert "Traceback" not in err
-    runs = project / "results" / "mine" / "runs"
-    assert read_record(runs / "one" / "run.json").success
-    assert not (runs / "two").exists()
-    again = command(project, cells[0], ("two", {"wait": 0}))
-    done = subprocess.run(again, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"cached  one|one \(library\)", done.stderr)
-    assert "done    two" in done.stderr

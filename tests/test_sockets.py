@@ -1,10 +1,7 @@
 """Which ports commands open while they work: on all interfaces, IPv4 and IPv6, TCP and UDP."""
 
 import ipaddress
-import os
 import socket
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +10,7 @@ import psutil
 import pytest
 import yaml
 import zmq
+from small_book import started
 
 from casebook.paths import DATA
 
@@ -53,12 +51,6 @@ def ports_until_the_end(process):
     return listening
 
 
-def started(*arguments, **environment):
-    command = [sys.executable, "-m", "casebook", *map(str, arguments)]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=os.environ | environment, **streams)
-
-
 def kernels(project, cells):
     """Wait until the notebooks of these cells are at work; give their kernels' processes."""
     until = time.monotonic() + LONG
@@ -74,7 +66,7 @@ def loopback(listening):
 
 
 @pytest.fixture
-def batch(notebook_project):
+def batch(notebook_project, monkeypatch):
     """Give a function that starts a batch of two notebooks; it gives its process and kernels."""
     project = notebook_project(PARAMETERS, WORK)
     names = ("one", "two")
@@ -83,9 +75,9 @@ def batch(notebook_project):
 
     def start(temporary):
         temporary.mkdir()
-        grid = ("--grid", project / "grid.yml", "--run", "mine", "--workers", "2")
-        process = started("run", *grid, TMPDIR=str(temporary))
-        return process, kernels(project, names)
+        monkeypatch.setenv("TMPDIR", str(temporary))
+        grid = ("--grid", "grid.yml", "--run", "mine", "--workers", "2")
+        return started(project, "run", *grid), kernels(project, names)
 
     return project, start
 
@@ -119,6 +111,7 @@ def overheard(numbers, seconds):
         return ear.recv_multipart() if ear.poll(seconds * 1000) else None
 
 
+@pytest.mark.faults
 def test_where_no_socket_can_be_a_file_kernels_listen_on_loopback_and_tell_nobody_else(
     batch, tmp_path_factory
 ):
@@ -134,11 +127,10 @@ def test_where_no_socket_can_be_a_file_kernels_listen_on_loopback_and_tell_nobod
     assert words is None
 
 
+@pytest.mark.faults
 def test_worker_processes_open_no_port_and_leave_nothing_but_the_result_on_the_terminal(tmp_path):
-    smoke = DATA / "smoke"
-    corpus = tmp_path / "corpus"
-    encode = ("corpus", "encode", smoke, "--out", corpus, "--shard-size", "20", "--workers", "2")
-    process = started(*encode)
+    encode = ["corpus", "encode", str(DATA / "smoke"), "--out", "corpus"]
+    process = started(tmp_path, *encode, "--shard-size", "20", "--workers", "2")
     most = 0
     listening = set()
     while process.poll() is None:
@@ -148,6 +140,6 @@ def test_worker_processes_open_no_port_and_leave_nothing_but_the_result_on_the_t
         time.sleep(0.1)
     out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
-    assert out.startswith(f"{corpus}: 48 documents") and out.count("\n") == 1
+    assert out.startswith("corpus: 48 documents") and out.count("\n") == 1
     assert most >= 2
     assert listening == set()

@@ -29,7 +29,7 @@ def as_shown(text):
     return r"\s+".join(re.escape(word).replace(r"\.\.\.", r".*?") for word in text.split())
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("page", "made"),
     [

@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+
 WORDS = ["you", "may", "can", "cancel", "sue", "court", "the", "contract", "refund"]
 
 
@@ -54,3 +56,15 @@ def named(folder, labels):
     config["label2id"] = {label: n for n, label in enumerate(labels)}
     path.write_text(json.dumps(config))
     return folder
+
+
+def logits_of(folder, pairs):
+    """Logits of the bare model, one pair of texts at a time."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    batches = [tokenizer(*pair, return_tensors="pt") for pair in pairs]
+    with torch.inference_mode():
+        return np.array([model(**batch).logits[0].numpy() for batch in batches])

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from sklearn.linear_model import LogisticRegression
 
 from casebook.factcheck import claims, stance, words
 from casebook.factcheck.evidence import EvidenceBase, EvidencePassage
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.pipeline import FactChecker
-from casebook.models.logistic import logistic_regression
 from casebook.text import sentence_texts
 
 FILE = Path(stance.__file__).with_name("judge.yml")
@@ -166,7 +166,8 @@ def edits(texts, rng):
 def learnt_weights(X, y, sample_weight):
     mean = X.mean(axis=0)
     scale = np.maximum(X.std(axis=0), 1e-9)
-    model = logistic_regression(0.3).fit((X - mean) / scale, y, sample_weight=sample_weight)
+    model = LogisticRegression(C=0.3, solver="newton-cg", tol=1e-10, max_iter=2_000)
+    model.fit((X - mean) / scale, y, sample_weight=sample_weight)
     slopes = model.coef_[0] / scale
     weights = dict(zip(stance.FEATURES, slopes.tolist(), strict=True))
     return weights | {"intercept": float(model.intercept_[0] - slopes @ mean)}

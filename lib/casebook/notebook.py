@@ -10,8 +10,7 @@ from IPython.display import Markdown, display
 from casebook import plots
 from casebook.errors import InputError
 from casebook.runs.headlines import Headline
-from casebook.runs.leaderboard import measure_table
-from casebook.runs.outputs import RunOutputs, number
+from casebook.runs.outputs import RunOutputs, measure_table, number
 from casebook.scores import Choice
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, reason_text, with_interval

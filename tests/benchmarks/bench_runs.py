@@ -1,15 +1,13 @@
 """Speed of the run registry with 10,000 runs, against fixed limits."""
 
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from measuring import limit_row
+from measuring import limit_row, wall_and_cpu
 
 from casebook.runs.outputs import RunOutputs
 from casebook.runs.record import RunRecord, now, write_record
@@ -52,14 +50,8 @@ def command_seconds(*arguments):
 
 def python_seconds(*arguments):
     """Least CPU time of a process of its own: noise only adds to it."""
-    found = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, *map(str, arguments)]
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(found)
+    command = [sys.executable, *map(str, arguments)]
+    return min(wall_and_cpu(command, os.environ)[1] for _ in range(3))
 
 
 def recorded(folder, metrics, name=None):

@@ -1,17 +1,21 @@
-"""The site is rendered strictly, once, and says what it was made from."""
+"""The site is rendered strictly, once, says what it was made from, and no link is lost."""
 
+import re
 import shutil
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from quick_book import copy_book
 from toy_records import seal
 
-from casebook import paths
 from casebook.book import build
 from casebook.book.results import read_chapters
 from casebook.errors import CasebookError
-from casebook.paths import ROOT, run_dir
+from casebook.paths import ROOT
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs
 
@@ -53,20 +57,17 @@ def test_a_warning_fails_the_build_and_names_the_page(tmp_path):
         build.rendered(tmp_path / "stage", tmp_path / "work")
 
 
-def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path, monkeypatch):
-    shutil.copytree(run_dir("smoke"), tmp_path / "mine")
+def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path, mine):
     cells = [CELL, "retrieval_ablation-b", "retrieval_ablation-c"]
     for cell in cells[1:]:
         for kind, ending in (("notebooks", ".ipynb"), ("runs", "")):
             copy = shutil.copytree if kind == "runs" else shutil.copy
-            folder = tmp_path / "mine" / kind
-            copy(folder / f"{CELL}{ending}", folder / f"{cell}{ending}")
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+            copy(mine / kind / f"{CELL}{ending}", mine / kind / f"{cell}{ending}")
     for cell, dataset in ((CELL, "smoke"), (cells[2], "consumer_contracts_qa")):
         RunOutputs("mine", cell).headlines(
             Headline("Helps?", dataset, "Full", "BM25", "nDCG@10", 0.05, 0.02, 0.08, 34)
         )
-    seal(tmp_path / "mine")
+    seal(mine)
     build._stage("mine", tmp_path / "stage", read_chapters("mine", cells))
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
     leaderboard, items, entry = toc["parts"][0]["chapters"]
@@ -78,3 +79,31 @@ def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path
         "run/notebooks/retrieval_ablation-b": "Smoke (b)",
         "run/notebooks/retrieval_ablation-c": "ConsumerContractsQA",
     }
+
+
+def test_no_link_leads_nowhere(site):
+    @cache
+    def anchors(page):
+        return set(re.findall(r'\b(?:id|name)="([^"]+)"', page.read_text(encoding="utf-8")))
+
+    lost = set()
+    pages = [page for page in site.rglob("*.html") if page.parent.name != "_static"]
+    for page in pages:
+        for target in re.findall(r'\bhref="([^"]+)"', page.read_text(encoding="utf-8")):
+            place = urlsplit(urljoin(page.as_uri(), target))
+            file = Path(unquote(place.path))
+            is_choice = file.is_file() and "=" in place.fragment  # which the page's script reads
+            if place.scheme != "file" or is_choice:
+                continue
+            anchor = unquote(place.fragment)
+            if not file.is_file() or (anchor and anchor not in anchors(file)):
+                lost.add((page.name, target))
+    assert len(pages) > 40 and lost == set()
+
+
+def test_a_folded_section_is_closed_below_its_heading(site):
+    chapter = site / "run" / "notebooks" / "factcheck_confusion-smoke.html"
+    page = BeautifulSoup(chapter.read_text(encoding="utf-8"), "html.parser")
+    fold = page.select_one("section#two-classes > details.folded")
+    assert fold.summary.h2 and not fold.has_attr("open")
+    assert fold.select("table") and not page.select("section#answer details.folded")

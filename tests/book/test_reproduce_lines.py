@@ -2,33 +2,22 @@
 
 import json
 import shlex
-import shutil
 
-import pytest
 import yaml
 from toy_records import rewrite_record
 
-from casebook import paths
 from casebook.batch.grid import load_grid, select
 from casebook.batch.plan import stored_record
 from casebook.book import pages
 from casebook.book.chapters import command, for_readers
 from casebook.book.results import read_chapters
 from casebook.data.cards import cards
-from casebook.paths import run_dir
 
 CELL = "retrieval_ablation-smoke"
 
 
-@pytest.fixture
-def results(tmp_path, monkeypatch):
-    shutil.copytree(run_dir("smoke"), tmp_path / "mine")
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    return tmp_path / "mine"
-
-
-def record_with(results, **labels):
-    path = results / "runs" / CELL / "run.json"
+def record_with(mine, **labels):
+    path = mine / "runs" / CELL / "run.json"
     record = json.loads(path.read_text())
     record["Labels"]["Inputs"]["parameters"] |= labels.pop("parameters", {})
     record["Labels"] |= labels
@@ -46,24 +35,24 @@ def cell_of(line):
     return cell
 
 
-def test_other_parameters_are_written_out_and_read_back(results):
+def test_other_parameters_are_written_out_and_read_back(mine):
     odd = {"dataset": "it's a `folder`; rm", "modes": ["full", "bm25"], "seed": 3}
-    record = record_with(results, parameters=odd)
+    record = record_with(mine, parameters=odd)
     cell = cell_of(command(record, "mine"))
     assert cell.name == CELL
     assert cell.parameters == record.labels["Inputs"]["parameters"]
 
 
-def test_a_cell_outside_the_grid_is_repeated_by_its_experiment(results):
-    record = record_with(results, Cell="retrieval_ablation-12345678")
+def test_a_cell_outside_the_grid_is_repeated_by_its_experiment(mine):
+    record = record_with(mine, Cell="retrieval_ablation-12345678")
     cell = cell_of(command(record, "mine"))
     assert cell.experiment == "retrieval_ablation"
     assert cell.parameters == record.labels["Inputs"]["parameters"]
 
 
-def test_another_device_is_written_out(results):
+def test_another_device_is_written_out(mine):
     inputs = stored_record("mine", CELL).labels["Inputs"] | {"device": "cuda"}
-    line = command(record_with(results, Inputs=inputs), "mine")
+    line = command(record_with(mine, Inputs=inputs), "mine")
     assert line == f"casebook run {CELL} --run mine --device cuda --force"
 
 
@@ -76,8 +65,8 @@ def test_provenance_holds_command_and_hashes():
         assert digest[:12] in page
 
 
-def test_every_caveat_stands_in_the_chapter(results):
-    path = results / "notebooks" / f"{CELL}.ipynb"
+def test_every_caveat_stands_in_the_chapter(mine):
+    path = mine / "notebooks" / f"{CELL}.ipynb"
     (chapter,) = read_chapters("mine", [CELL])
     for_readers(path, chapter)
     cells = json.loads(path.read_text())["cells"]

@@ -1,15 +1,39 @@
-"""The worked examples of the methods pages say what the library computes."""
+"""Worked examples say what the library computes; the word list comes from one file."""
 
 import doctest
+import json
 import re
 
 import pytest
 
+from casebook import verdicts
+from casebook.book import words
 from casebook.paths import ROOT
+
+WORDS = [word for group in words.word_groups() for word in group["words"]]
+
+
+def test_no_spelling_means_two_words():
+    names = [name.lower() for word in WORDS for name in words.spellings(word)]
+    assert sorted(names) == sorted({*names})
+
+
+def test_verdicts_are_in_the_list():
+    names = {name for word in WORDS for name in words.spellings(word)}
+    assert set(verdicts.EFFECTS) <= names
+
+
+def test_page_and_links_say_the_same():
+    data = json.loads(words.link_data().removeprefix("const WORDS = ").rstrip(";\n"))
+    page = words.words_page()
+    for word in data["words"]:
+        assert f"\n{word['means']}\n" in page
+    quiet = {word["term"] for word in WORDS if word.get("quiet")}
+    assert quiet and not quiet & {name for word in data["words"] for name in word["spellings"]}
+
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
 PAGES |= {"run_registry": ROOT / "docs" / "run_registry.md", "measures": ROOT / "book" / "words.md"}
-# What the examples of a page must call or name: every measure of ranking, and what documents state.
 
 
 def text_of(page):

@@ -69,6 +69,7 @@ def axe_run(page, **options):
     return page.evaluate(AXE, {"preload": False, "resultTypes": ["violations"]} | options)
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_accessible_in_both_themes_on_both_screens(site, tab, axe, seen, name):
     tab.open(f"{site.as_uri()}/{name}")

@@ -37,6 +37,9 @@ WIDE = WIDE.assign(
 )
 
 
+pytestmark = pytest.mark.faults
+
+
 @pytest.fixture(scope="module")
 def page_of_figures(site, tmp_path_factory):
     """Give the address of a page of the book whose article holds figures and tables of ours."""

@@ -1,5 +1,6 @@
 """The pages of the smoke book in headless Chromium: silent, offline, printable."""
 
+import pytest
 from tabs import SIZES, STILL, pages_of
 
 PRINTED = """() => {
@@ -25,6 +26,7 @@ ALTERNATIVES = """[...document.querySelectorAll(".cell_output img, figure.drawn 
   (e) => e.alt || e.getAttribute("aria-label") || "")"""
 
 
+@pytest.mark.faults
 def test_every_page_opens_from_disk_on_a_phone_and_prints(site, tab):
     """Nothing fails or is wider than the screen; paper is white, whatever the theme, and holds
     every row."""

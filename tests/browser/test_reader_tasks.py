@@ -1,24 +1,28 @@
 """What a reader comes for is one click from the front page, and near the top of its page."""
 
 import pandas as pd
-import pytest
 
 from casebook.paths import run_dir
 
-WORDS_BEFORE = """(phrase) => {
+# Words before a phrase, which a script of the page may still be writing.
+WORDS_BEFORE = """async (phrase) => {
   const article = document.querySelector("article.bd-article");
   const hidden = "script, style, svg, option, details:not([open]) > :not(summary)";
   const start = document.getElementById(location.hash.slice(1)) ?? article;
-  const texts = [];
-  const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
-    const isBefore = start.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_PRECEDING;
-    if (!isBefore && !node.parentElement.closest(hidden)) texts.push(node.textContent);
+  for (let tries = 0; tries < 40; tries++) {
+    const texts = [];
+    const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      const isBefore = start.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_PRECEDING;
+      if (!isBefore && !node.parentElement.closest(hidden)) texts.push(node.textContent);
+    }
+    const text = texts.join(" ").replace(/\\s+/g, " ");
+    const place = text.search(new RegExp(phrase));
+    if (place >= 0) return text.slice(0, place).split(" ").filter((word) => /\\w/.test(word)).length;
+    await new Promise((done) => setTimeout(done, 50));
   }
-  const text = texts.join(" ").replace(/\\s+/g, " ");
-  const place = text.search(new RegExp(phrase));
-  return place < 0 ? null : text.slice(0, place).split(" ").filter((word) => /\\w/.test(word)).length;
+  return null;
 }"""
 CHAPTER = "run/notebooks/{}-smoke.html"
 TASKS = {
@@ -77,16 +81,23 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_an_answer_is_one_click_and_150_words_away(tab, site, task):
-    place, phrase = TASKS[task]
-    tab.open((site / "index.html").as_uri())
-    if place != "index.html":
-        tab.page.locator(f"a[href^='{place}']").locator("visible=true").first.click()
-    tab.page.wait_for_url(f"{site.as_uri()}/{place}*")
-    tab.page.wait_for_load_state()
-    words = tab.page.evaluate(WORDS_BEFORE, phrase)
-    assert words is not None and words <= 150
+def test_answers_are_one_click_and_150_words_away(tab, site):
+    """One page answers several questions, and is opened once."""
+    answers = {}
+    for task, (place, phrase) in TASKS.items():
+        answers.setdefault(place, []).append((task, phrase))
+    lost = {}
+    for place, phrases in answers.items():
+        tab.open((site / "index.html").as_uri())
+        if place != "index.html":
+            tab.page.locator(f"a[href^='{place}']").locator("visible=true").first.click()
+        tab.page.wait_for_url(f"{site.as_uri()}/{place}*")
+        tab.page.wait_for_load_state()
+        for task, phrase in phrases:
+            words = tab.page.evaluate(WORDS_BEFORE, phrase)
+            if words is None or words > 150:
+                lost[task] = words
+    assert lost == {}
 
 
 def test_the_question_that_the_reranker_spoils_most_is_open(tab, site):

@@ -1,7 +1,8 @@
-"""The search of the site: task words find the page that a reader would want, and it works from
-disk."""
+"""Words: the search finds the page that a reader would want, and chapters lead to the list."""
 
 import re
+
+from casebook.book import words
 
 # What a reader types, and the pages that answer it; one of them is among the first three.
 WANTED = {
@@ -96,3 +97,29 @@ def test_a_search_without_results_offers_its_words(site, tab):
     line.get_by_role("link", name="latency").click()
     tab.page.wait_for_selector("#search-results li")
     assert tab.page.locator(".search-help").count() == 0
+
+
+SENTENCES = {
+    words.anchor(word): word["means"]
+    for group in words.word_groups()
+    for word in group["words"]
+    if not word.get("quiet")
+}
+# Of each link: section, place on the page of words, sentence, and what it must not stand in.
+LINKS = """[...document.querySelectorAll("article a.word")].map((link) => ({
+  section: link.closest("section").id,
+  place: new URL(link.href).hash.slice(1),
+  sentence: link.title,
+  wrong: Boolean(link.parentElement.closest("a, button, h1, h2, h3, code, pre, td, svg")),
+}))"""
+
+
+def test_the_first_mention_in_a_section_leads_to_the_list(tab, site):
+    tab.open((site / "run" / "notebooks" / "retrieval_ablation-smoke.html").as_uri())
+    links = tab.page.evaluate(LINKS)
+    assert {"ndcg", "interval"} <= {link["place"] for link in links}
+    assert [link for link in links if link["sentence"] != SENTENCES[link["place"]]] == []
+    assert not any(link["wrong"] for link in links)
+    pairs = [(link["section"], link["place"]) for link in links]
+    assert len(pairs) == len({*pairs}) and len(pairs) > len({place for _, place in pairs})
+    assert tab.problems == []

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import re
 
 import pytest
 from cases import failing
@@ -72,7 +71,7 @@ def test_json(coders, run):
 
 
 WRONG = [
-    ("A,B\n1,2\n", ["--counts", "A,B"], "--raters has no effect with --counts|--counts has no"),
+    ("A,B\n1,2\n", ["--counts", "A,B"], "--counts has no effect with --raters"),
     ("A,B\n1,2\n", ["--values", "x"], "'x' is not of the form WORD=MEANING"),
     ("A,B\n1,2\n", ["--resamples", "99"], "greater than or equal to 100"),
     ("A,B\n1,2\n1,2\n", ["--level", "odd"], "unknown level 'odd'"),
@@ -84,15 +83,13 @@ WRONG = [
 ]
 
 
-def test_wrong_use_is_one_line(tmp_path, run):
+def test_wrong_use_is_one_line(tmp_path, refused):
     path = tmp_path / "bad.csv"
 
     def check(text, options, problem):
         path.write_text(text)
         raters = text.partition("\n")[0]
-        code, out, err = run(path, "--raters", raters, *options)
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert re.search(re.escape(problem).replace(r"\|", "|"), err)
+        refused(("agreement", path, "--raters", raters, *options), problem)
 
     assert failing(check, WRONG) == []
 

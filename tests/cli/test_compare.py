@@ -67,6 +67,7 @@ def test_both_layouts_give_the_contrasts_of_the_scores(casebook, exam, against):
 
 TABLE = "id,system,score,group\n1,a,1,x\n1,b,0,x\n2,a,1,y\n2,b,0,y\n"
 REFUSED = [
+    (TABLE.replace(",a,", ",bm25,"), ["--against", "bm52"], "did you mean 'bm25'?"),
     (
         TABLE.replace("id,", "what,"),
         [],
@@ -91,7 +92,7 @@ REFUSED = [
     (TABLE, ["--systems", "a,b", "--score", "score"], "--score has no effect with --systems"),
     (TABLE, ["--against", "c"], "there is no score of c; choose from a, b"),
     (TABLE, ["-m", "x", "-m", "y"], "is of one measure"),
-    (TABLE, ["--columns", "units=id"], "'units' is no role here: choose from unit"),
+    (TABLE, ["--columns", "units=id"], "unknown role of a column 'units'"),
 ]
 
 

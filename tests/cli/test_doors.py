@@ -4,10 +4,7 @@ import json
 
 import pytest
 from cases import failing
-from hypothesis import given
-from hypothesis import strategies as st
 
-from casebook.cli import main
 from casebook.paths import RESULTS
 from casebook.trec import write_run
 
@@ -39,11 +36,10 @@ OVERWRITING = [
 ]
 
 
-def test_no_command_overwrites_what_it_reads(casebook, place):
+def test_no_command_overwrites_what_it_reads(refused, place):
     def check(source, words):
         before = (place / source).read_bytes()
-        code, out, err = casebook(*words.split())
-        assert (code, out, err.count("\n")) == (1, "", 1)
+        refused(words)
         assert (place / source).read_bytes() == before
 
     assert failing(check, OVERWRITING) == []
@@ -68,13 +64,8 @@ MEANINGLESS = [
 ]
 
 
-def test_what_means_nothing_is_one_clear_line(casebook, place):
-    def check(words, message):
-        code, out, err = casebook(*words)
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert message in err
-
-    assert failing(check, MEANINGLESS) == []
+def test_what_means_nothing_is_one_clear_line(refused, place):
+    assert failing(refused, MEANINGLESS) == []
 
 
 SECRET = [
@@ -84,26 +75,14 @@ SECRET = [
 ]
 
 
-def test_a_parameter_that_is_published_holds_no_password(casebook):
+def test_a_parameter_that_is_published_holds_no_password(refused):
     def check(value, message):
         words = ("run", "blind_study", "--run", "refused", "-p", f"url={value}")
-        code, out, err = casebook(*words)
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert err.startswith("casebook: url: ") and message in err and "hunter22" not in err
+        assert "hunter22" not in refused(words, "casebook: url: ", message)
 
     before = set(RESULTS.iterdir())
     assert failing(check, SECRET) == []
     assert set(RESULTS.iterdir()) == before
-
-
-words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
-
-
-@given(st.lists(words, max_size=5))
-def test_whatever_the_words_no_command_ends_in_a_traceback(words):
-    with pytest.raises(SystemExit) as stop:
-        main(words)
-    assert stop.value.code in {0, 1}
 
 
 def test_an_interrupted_command_is_one_line(casebook, monkeypatch):

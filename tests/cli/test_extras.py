@@ -10,8 +10,7 @@ import pytest
 from package_commands import base_commands
 
 from casebook.cli import _run
-from casebook.cli.extras import EXTRAS, require, what_is_missing
-from casebook.errors import InputError
+from casebook.cli.extras import EXTRAS, what_is_missing
 from casebook.paths import ROOT
 
 BLOCKED = sorted({name for packages in EXTRAS.values() for name in packages})
@@ -64,11 +63,6 @@ def test_a_missing_package_is_one_line_with_what_to_install(monkeypatch, capsys)
     assert capsys.readouterr().err == (
         "casebook: this needs faiss-cpu, of the extra 'models': pip install bm25s faiss-cpu\n"
     )
-    with pytest.raises(
-        InputError, match="this needs bm25s, of the extra 'book': pip install bm25s f"
-    ):
-        require("book")
-    require("llm")
     assert what_is_missing(ModuleNotFoundError(name="my_module")) is None
     monkeypatch.setattr("casebook.cli.what_is_missing", lambda error: None)
     with pytest.raises(ModuleNotFoundError):  # a fault of ours, or of the user's own code

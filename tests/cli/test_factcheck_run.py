@@ -33,30 +33,6 @@ def test_claims_are_checked_explained_and_written_for_scoring(casebook, claims, 
     assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
 
 
-ANSWER = '{"verdict": "refutes", "probability": 0.8}'
-
-
-def test_an_endpoint_takes_the_place_of_the_judge(
-    casebook, claims, endpoint, monkeypatch, fresh_answers
-):
-    pytest.importorskip("openai")
-    url, asked = endpoint(ANSWER)
-    monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-    run = ("factcheck", "run", claims, "--stance", "endpoint:x")
-    code, text, _ = casebook(*run, "--json")
-    report = json.loads(text)
-    first = report["claims"][0]
-    assert (code, first["verdict"]) == (0, "NOT_SUPPORTED")
-    assert {item["stance"] for item in first["evidence"]} == {"refutes"}
-    documents = {item["doc_id"] for item in first["evidence"]}
-    assert len(asked) == len(documents)
-    assert report["judge"]["cost"].startswith(f"{len(documents)} questions")
-    # The same again costs nothing.
-    text = casebook(*run)[1]
-    assert len(asked) == len(documents)
-    assert f"{len(documents)} questions, {len(documents)} from the cache." in text
-
-
 @pytest.fixture
 def own(tmp_path):
     """Claims about a folder of plain texts whose name has a blank."""
@@ -129,10 +105,6 @@ WRONG_OPTIONS = [
 ]
 
 
-def test_wrong_options_are_one_line(casebook, claims):
-    def check(options, problem):
-        code, _, error = casebook("factcheck", "run", claims, *options)
-        assert (code, error.count("\n")) == (1, 1)
-        assert problem in error
-
-    assert failing(check, WRONG_OPTIONS) == []
+def test_wrong_options_are_one_line(refused, claims):
+    rows = [(("factcheck", "run", claims, *options), text) for options, text in WRONG_OPTIONS]
+    assert failing(refused, rows) == []

@@ -1,11 +1,7 @@
 """An option that changes nothing is refused: whoever gave it believes that it counts."""
 
-import json
-from pathlib import Path
-
 from cases import failing
 
-CASE = "Tan, aged 30, v State. A delay of 40 days; section 302 IPC; a fine."
 FORMS = "raters forms s --rater=r1:lay --rater=r2:lay --explanations e.csv"
 EVALUATE = "sensitivity evaluate case.json --corpus corpus"
 
@@ -24,22 +20,6 @@ IGNORED = [
 ]
 
 
-def test_an_option_without_effect_is_refused(casebook, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("case.txt").write_text(CASE)
-    Path("case.json").write_text(json.dumps({"case_id": "c1"}))
-    Path("corpus").mkdir()
-    Path("corpus", "a.txt").write_text("water")
-    Path("e.csv").write_text(
-        "case_id,chunk_id,explanation_text,source_chunk_text\nc1,k1,because,text\n"
-    )
-    Path("claims.jsonl").write_text('{"id": 1, "claim": "Rent is due.", "label": "SUPPORTED"}\n')
-    Path("t.csv").write_text("row,accuracy,n,positives\nA,0.8,10,8\n")
-
-    def check(words, option):
-        code, out, err = casebook(*words.split())
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert option in err
-        assert "has no effect" in err or "sets" in err
-
-    assert failing(check, IGNORED) == []
+def test_an_option_without_effect_is_refused(refused):
+    rows = [(words, f"{option} has no effect") for words, option in IGNORED]
+    assert failing(refused, rows) == []

@@ -34,17 +34,12 @@ ABSENT = [
 ]
 
 
-def test_what_is_not_here_is_refused_before_anything_is_done(casebook, tmp_path, monkeypatch):
+def test_what_is_not_here_is_refused_before_anything_is_done(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def check(command, refusal):
-        option, value, message = refusal
-        code, out, err = casebook(*command, option, value)
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert message in err
-        assert list(tmp_path.iterdir()) == []
-
-    assert failing(check, itertools.product(COMMANDS, ABSENT)) == []
+    pairs = itertools.product(COMMANDS, ABSENT)
+    rows = [((*command, *option), message) for command, (*option, message) in pairs]
+    assert failing(refused, rows) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_variables_say_it_to_every_command(casebook, monkeypatch, tmp_path):

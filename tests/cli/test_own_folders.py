@@ -1,28 +1,11 @@
 """Data, models and modules of one's own, from any folder: found, refused, named, told apart."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import nbformat
 import pytest
-
-from casebook.batch.parameters import portable_parameters, resolved
-from casebook.paths import DATA, NOTEBOOKS
-
-
-@pytest.fixture
-def folders(tmp_path, monkeypatch):
-    """Give a folder with two data sets of one name, and let outputs go beside them."""
-    for place in ("a", "b"):
-        shutil.copytree(DATA / "smoke", tmp_path / place / "contracts")
-    (tmp_path / "empty").mkdir()
-    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path / "out"))
-    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "out" / "results")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
 
 OWN = """
 import json
@@ -101,32 +84,10 @@ def test_modules_and_files_of_ones_own_are_found_where_the_caller_works(
     assert (executed.parent / values["notes"]).resolve() == place / "notes.txt"
 
 
-def test_records_name_the_project_and_no_folder_of_the_author(folders, monkeypatch):
-    monkeypatch.setattr("casebook.paths.ROOT", folders / "a")
-    source = NOTEBOOKS / "01_retrieval_ablation.ipynb"
-    (folders / "a" / "my.run").write_text("")
-    monkeypatch.chdir(folders / "a" / "contracts")
-    given = {
-        "dataset": "../contracts",
-        "runs": ["../my.run"],
-        "encoder": "minilm",
-        "corpus": "smoke",
-        "pipeline": {"pool": 20, "reranker": "cross-encoder:../../empty"},
-    }
-    assert portable_parameters(given, source) == {
-        "dataset": "./contracts",
-        "runs": ["./my.run"],
-        "encoder": "minilm",
-        "corpus": "smoke",
-        "pipeline": {"pool": 20, "reranker": "cross-encoder:./empty"},
-    }
-    assert resolved(given, source)["runs"] == [str(folders / "a" / "my.run")]
-    assert given["runs"] == ["../my.run"]  # which the notebook gets
-
-
 @pytest.mark.parametrize("variable", ["CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT"])
-def test_the_root_moves_outputs(folders, variable):
+def test_the_root_moves_outputs(tmp_path, variable):
     environment = os.environ | {"CASEBOOK_ROOT": "", variable: "elsewhere"}
     words = [sys.executable, "-m", "casebook", "runs", "list"]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    assert str(folders / "elsewhere" / "results") in done.stdout + done.stderr
+    told = {"env": environment, "cwd": tmp_path, "capture_output": True, "text": True}
+    done = subprocess.run(words, check=False, **told)
+    assert str(tmp_path / "elsewhere" / "results") in done.stdout + done.stderr

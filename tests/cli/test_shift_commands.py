@@ -53,19 +53,6 @@ def test_run_records_two_comparable_runs(casebook, trained):
     assert values["EffectiveQueryCount"] == trained["result"]["Labels"]["SplitSizes"]["test"]
 
 
-def test_training_chooses_stores_and_prints_one_score(casebook):
-    """By nDCG@10 scale 0.5 was chosen here, while the stored and printed score was -0.0811."""
-    arguments = ("shift", "train", "smoke_dev", *FAST, "--mode", "posneg-contrast", "--seed", "1")
-    code, out, _ = casebook(*arguments, "--json")
-    result = json.loads(out)["result"]
-    assert code == 0
-    assert (result["Scale"], result["SelectionScore"]) == (0.0, 0.0)
-    assert result["SelectionMapAt1Shifted"] == result["SelectionMapAt1Baseline"]
-    out = casebook(*arguments)[1]
-    assert "SelectionScore: 0" in out
-    assert "no scale raises the selection score" in out
-
-
 def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
     path = Path(trained["folder"]) / "shift-training-result.json"
     values = read_json(path)
@@ -116,6 +103,7 @@ BAD = [
     (["shift", "train", "smoke", "--mode", "micro", *FAST], "unknown mode"),
     (["shift", "train", "smoke", "--hardneg-topk", "0", *FAST], "hardneg-topk"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
+    (["shift", "eval", "smoke", "--gate-eps", "-1"], "gate-eps"),
     (["segments", "compare", "--segments", "nowhere.json"], "cannot be read"),
     (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
     (
@@ -125,13 +113,8 @@ BAD = [
 ]
 
 
-def test_bad_input_is_one_clear_line(casebook):
-    def check(arguments, message):
-        code, out, err = casebook(*arguments)
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert message in err
-
-    assert failing(check, BAD) == []
+def test_bad_input_is_one_clear_line(refused):
+    assert failing(refused, BAD) == []
 
 
 # Section 1 of the document, of the tenant "trial".

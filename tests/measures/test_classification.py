@@ -129,7 +129,7 @@ def test_fever_collapse_flatters():
 def test_no_interval_has_width_zero():
     pairs = np.repeat(np.arange(10), 2)
     scores = score_predictions([S, N] * 10, [S] * 20, clusters=pairs, n_resamples=200)
-    for measures in (*scores.policies.values(), *scores.baselines.values()):
+    for measures in (scores.measures, *scores.baselines.values()):
         for found in measures.values():
             assert found.low is None or found.high - found.low > 1e-9
     constant = scores["accuracy"]

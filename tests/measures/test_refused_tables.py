@@ -18,7 +18,6 @@ def test_judgements_and_runs():
 
     cases = [
         ((QRELS, RUN, {"measures": []}), "no measure"),
-        ((QRELS, RUN, {"missing": "drop"}), "unknown missing policy .drop."),
         (([("q1", "a", 1)], RUN, {}), "qrels: expected a path, a DataFrame"),
         ((QRELS, {"q1": ["a"]}, {}), "run: expected a path, a DataFrame"),
         ((QRELS, {"q1": {"a": "high"}}, {}), "run: could not convert string to float: 'high'"),

@@ -38,7 +38,7 @@ def test_what_does_not_fit_is_no_answer_and_says_what_was_wrong(endpoint):
         url, asked = endpoint(bad)
         with pytest.raises(NoAnswer, match="no JSON object as asked") as error:
             Endpoint("m", url).complete_json("Is it?", Plausibility)
-        if error.value.cause != "nonsense" or problem not in str(error.value) or len(asked) != 1:
+        if problem not in str(error.value) or len(asked) != 1:
             wrong.append((bad, str(error.value)))
     assert wrong == []
 
@@ -46,24 +46,20 @@ def test_what_does_not_fit_is_no_answer_and_says_what_was_wrong(endpoint):
 def test_bad_servers_are_named(endpoint, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     wrong = []
-    for behaviour, cause, message in [
-        ({"status": 500, "raw": "oops"}, "refused", "the server answers 500: oops"),
-        (
-            {"status": 401, "raw": '"bad sk-secret"'},
-            "refused",
-            'the server answers 401: "bad ***"',
-        ),
-        ({"status": 404, "raw": "{}"}, "refused", "most servers answer at an address that ends"),
-        ({"raw": "<html>"}, "refused", "it is b'<html>'; most servers answer at an address"),
-        ({"raw": '{"choices": []}'}, "nonsense", "choices.0.message.content: Field required"),
-        ({"delay": 0.5}, "timeout", "endpoint:m: no answer within 0.2 s"),
+    for behaviour, message in [
+        ({"status": 500, "raw": "oops"}, "the server answers 500: oops"),
+        ({"status": 401, "raw": '"bad sk-secret"'}, 'the server answers 401: "bad ***"'),
+        ({"status": 404, "raw": "{}"}, "most servers answer at an address that ends"),
+        ({"raw": "<html>"}, "it is b'<html>'; most servers answer at an address"),
+        ({"raw": '{"choices": []}'}, "choices.0.message.content: Field required"),
+        ({"delay": 0.5}, "endpoint:m: no answer within 0.2 s"),
     ]:
         url, _ = endpoint(GOOD, **behaviour)
-        model = Endpoint("m", url, timeout=0.2 if cause == "timeout" else 60, retries=0)
+        model = Endpoint("m", url, timeout=0.2 if "delay" in behaviour else 60, retries=0)
         with pytest.raises(NoAnswer) as error:
             model.complete_json("Is it?", Plausibility)
         text = str(error.value)
-        if error.value.cause != cause or message not in text or "sk-secret" in text:
+        if message not in text or "sk-secret" in text:
             wrong.append((behaviour, text))
     assert wrong == []
 

@@ -1,9 +1,11 @@
 """Whole systems: every mode, filters, candidates, controls, attribution, and each stage."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from small_retrieval import QUERIES, READS, retriever
 
+from casebook.data.folders import with_titles
 from casebook.errors import InputError
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.ranked import metadata_mask
@@ -152,3 +154,12 @@ def test_marginal_relevance_by_similarity_picks_as_its_formula(index, hashing):
             gain = 0.4 * (vectors[left] @ query) - 0.6 * np.array(redundancy)
             picked.append(left[int(np.argmax(gain))])
         assert stages["mmr"].ids[row].tolist() == picked
+
+
+def test_words_of_titles_are_found_by_every_list(hashing):
+    words = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
+    texts = [f"common words about clause {number}" for number in range(8)]
+    documents = with_titles(pd.DataFrame({"doc_id": words, "title": words, "text": texts}))
+    for mode in ("bm25", "dense", "dense_chunked", "full"):
+        system = HybridRetriever(documents, hashing, mode=mode)
+        assert [system.retrieve(word)[0].doc_id for word in words] == words

@@ -1,14 +1,13 @@
-"""Runs that exist, of any system: read, refused, counted, scored as trec_eval scores them."""
+"""Runs that exist, of any system: read, refused, counted."""
 
 import gzip
 import json
 
 import pytest
-import pytrec_eval
 from refusals import not_refused
 
 from casebook.data import load
-from casebook.retrieval.ablation import retrieve, run_ablation
+from casebook.retrieval.ablation import retrieve
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.run_files import (
     coverage_of_run,
@@ -83,23 +82,6 @@ NO_RUNS = [
 
 def test_a_run_that_is_none_is_one_line_with_file_and_row(write):
     assert not_refused(lambda name, text: read_runs(write(name, text)), NO_RUNS) == []
-
-
-def test_scores_are_those_of_trec_eval_with_ties_and_a_missing_question(smoke):
-    """A missing question counts as 0, as with ``trec_eval -c``."""
-    documents = smoke.documents["doc_id"].tolist()
-    questions = smoke.queries["query_id"].tolist()
-    run = {
-        query: {document: float((7 * n + 3 * k) % 5) for k, document in enumerate(documents)}
-        for n, query in enumerate(questions[1:])
-    }
-    study = run_ablation(smoke, {"mine": run}, ["nDCG@10", "AP", "RR"])
-    names = {"nDCG@10": "ndcg_cut_10", "AP": "map", "RR": "recip_rank"}
-    expected = pytrec_eval.RelevanceEvaluator(smoke.qrels, set(names.values())).evaluate(run)
-    for measure, name in names.items():
-        scores = study.scores[measure]["mine"].to_dict()
-        assert scores.pop(questions[0]) == 0
-        assert scores == pytest.approx({query: row[name] for query, row in expected.items()})
 
 
 def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):

@@ -39,6 +39,7 @@ from casebook.retrieval.settings import (
         *({"agreement": (0.5, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
+        {"reranker": "./folder"},
         *({"bm25_preset": "best"}, {"lamda": 0.5}),
         *(
             {"query_words": 0},
@@ -85,10 +86,3 @@ def test_trust_falls_with_length_and_needs_bm25():
     assert trust.tolist() == [1, 1, 1 / 2, 1 / 10, 0]
     assert (PipelineConfig(question_tokens=None).semantic_weight([9999]) == 1).all()
     assert (PipelineConfig(lists=("dense",)).semantic_weight([9999]) == 1).all()
-
-
-@pytest.mark.parametrize(
-    "name", ["cross-encoder/ms-marco-MiniLM-L6-v2", "./folder", "BAAI/bge-reranker-base"]
-)
-def test_a_model_as_reranker_needs_no_prefix(name):
-    assert PipelineConfig(reranker=name) == PipelineConfig(reranker=f"cross-encoder:{name}")

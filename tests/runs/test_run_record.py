@@ -1,5 +1,7 @@
 import datetime
+import inspect
 import json
+from pathlib import Path
 
 import pytest
 from refusals import not_refused
@@ -7,7 +9,6 @@ from refusals import not_refused
 from casebook.errors import InputError
 from casebook.runs.record import (
     PER_QUERY_FIELDS,
-    SCHEMA_FILE,
     RunRecord,
     comparability_key,
     higher_is_better,
@@ -20,6 +21,7 @@ from casebook.runs.record import (
     write_record,
 )
 
+SCHEMA = Path(inspect.getfile(RunRecord)).with_name("schemas") / "run.schema.json"
 MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 
 
@@ -122,7 +124,7 @@ def test_bad_records_are_one_clear_line(tmp_path, rows_of):
 
 
 def test_the_shipped_schema_describes_what_is_written(tmp_path):
-    schema = json.loads(SCHEMA_FILE.read_text())
+    schema = json.loads(SCHEMA.read_text())
     written = json.loads(write_record(tmp_path / "run.json", record()).read_text())
     assert set(written) == set(schema["properties"])
     model = RunRecord.model_json_schema(mode="serialization")

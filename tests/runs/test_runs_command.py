@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.stats
+from cases import failing
 
 from casebook.runs.registry import locate
 
@@ -126,17 +127,11 @@ BAD = [
 ]
 
 
-def test_wrong_use_is_one_clear_line(casebook, add, tmp_path, monkeypatch):
+def test_wrong_use_is_one_clear_line(refused, add, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spec.yml").write_text("{variants: [3]}")
     add("one", WEAK)
-    wrong = []
-    for arguments, message in BAD:
-        code, out, err = casebook(*arguments)
-        is_one_line = err.startswith("casebook: ") and err.count("\n") == 1
-        if (code, out) != (1, "") or not is_one_line or message not in err:
-            wrong.append((arguments, code, out, err))
-    assert wrong == []
+    assert failing(refused, BAD) == []
 
 
 def test_labels_that_differ_are_said(casebook, add):

@@ -4,7 +4,6 @@ import pytest
 from planting import plant_cases
 
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.edits import Vocabulary, inert_words
 from casebook.sensitivity.tree import CaseSearch
 
 
@@ -21,8 +20,3 @@ def bm25(planted):
 @pytest.fixture
 def search(bm25):
     return CaseSearch(bm25, 10)
-
-
-@pytest.fixture(scope="session")
-def inert(planted):
-    return inert_words(Vocabulary(planted.documents["text"]))

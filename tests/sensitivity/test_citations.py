@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from casebook import paths
 from casebook.readers import read_yaml
 from casebook.sensitivity import domain as citations
-from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
@@ -41,12 +40,6 @@ def test_every_number_of_an_act_is_found_in_every_wording(act, number, letter, w
     short = {"IEA": "Indian Evidence Act", "NIA": "NI Act"}.get(act, act)
     text = wording.format(a=short, n=f"{number}{letter}")
     assert citations.cited_sections(text) == (f"{act}-{number}{letter}",)
-
-
-@given(st.text(alphabet="sS.u/ 0123IVX,()&-andofPCrtAcHb'’\n", max_size=300))
-def test_any_text_is_read_and_spans_lie_inside(text):
-    for found in citations.find_provisions(text)[0]:
-        assert re.match(r"\d+", text[found.start : found.end])
 
 
 def test_shipped_neighbours_share_chapter_and_lie_near():
@@ -80,5 +73,5 @@ def test_neighbours_are_symmetric_of_one_chapter_and_within_the_distance(numbers
 @pytest.mark.data
 def test_shipped_structure_is_the_one_of_the_statute_files(mirror):
     made = runpy.run_path(paths.DATA / "make" / "act_structure.py")["structure"](mirror)
-    assert made == SHIPPED_DOMAIN.structure
+    assert made == citations.STRUCTURE
     assert sum(map(len, made["IPC-"].values())) >= 511

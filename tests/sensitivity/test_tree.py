@@ -17,14 +17,14 @@ from casebook.sensitivity.tree import (
 )
 
 
-def grown(planted, search, inert, **settings):
+def grown(planted, search, **settings):
     return grow_trees(
-        planted.sheets, search, TreeSettings(**settings), neighbours=planted.neighbours, inert=inert
+        planted.sheets, search, TreeSettings(**settings), neighbours=planted.neighbours
     )
 
 
-def test_shape_and_thresholds(planted, search, inert):
-    trees = grown(planted, search, inert, max_depth=2, children=5)
+def test_shape_and_thresholds(planted, search):
+    trees = grown(planted, search, max_depth=2, children=5)
     for tree in trees:
         by_parent = pd.Series([n.parent.name for n in tree.nodes[1:]]).value_counts()
         assert by_parent.max() <= 5
@@ -33,27 +33,23 @@ def test_shape_and_thresholds(planted, search, inert):
             assert node.depth == node.parent.depth + 1 <= 2
             if node.name in by_parent.index:
                 assert node.displacement(10) >= 1
-            elif node.depth == 1:
-                assert node.displacement(10) < 1 or not any(
-                    n.parent is node for n in tree.nodes[1:]
-                )
 
 
-def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
+def test_first_five_uses_up_its_budget_on_numbers(planted, search):
     trees = grow_trees(
         planted.sheets, search, TreeSettings(original=True), neighbours=planted.neighbours
     )
     types = {node.edit.fact_type for tree in trees for node in tree.nodes[1:]}
     assert types == {"Numerical"}
-    stratified = grown(planted, search, inert, max_depth=1)
+    stratified = grown(planted, search, max_depth=1)
     for tree in stratified:
         candidates = single_fact_edits(tree.nodes[0].sheet, planted.neighbours, tree.write)
         offered = {edit.fact_type for edit in candidates}
         assert {node.edit.fact_type for node in tree.nodes[1:]} == offered
 
 
-def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
-    trees = grown(planted, search, inert)
+def test_edges_carry_the_measures_of_their_lists(planted, search):
+    trees = grown(planted, search)
     edges = edge_frame(trees)
     nodes = {(t.case_id, n.name): n for t in trees for n in t.nodes}
     for row in edges[edges["status"] == "ok"].itertuples():
@@ -71,10 +67,10 @@ def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
         assert first[f"placebo_{name}"] == expected, name
 
 
-def test_noops_are_recorded_and_not_searched(search, inert):
+def test_noops_are_recorded_and_not_searched(search):
     ages = [{"value": v, "descriptor": f"person {v}"} for v in (17, 18, 21, 60)]
     record = {"case_id": "many", "sections_cited": ["IPC-302"], "numerical_facts": {"ages": ages}}
-    (tree,) = grow_trees([from_dict(record)], search, inert=inert)
+    (tree,) = grow_trees([from_dict(record)], search)
     edges = edge_frame([tree])
     noops = edges[edges["status"] == "noop"]
     assert len(noops) > 0 and set(noops["item"]) <= {"ages/2", "ages/3"}
@@ -88,9 +84,9 @@ def test_too_few_documents_are_refused(planted):
         CaseSearch(few, 10)
 
 
-def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted, search, inert):
+def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted, search):
     sheet = from_dict({"case_id": "x", "parties": {"petitioner_type": "Individual"}})
-    (tree,) = grow_trees([sheet], search, neighbours=planted.neighbours, inert=inert)
+    (tree,) = grow_trees([sheet], search, neighbours=planted.neighbours)
     assert tree.terms == ("individual",)
     edges = edge_frame([tree])
     assert set(edges["status"]) == {"poor_query"}

@@ -1,31 +1,26 @@
 """Small data for the tests of shifts: the documented samples and planted vectors."""
 
-import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from casebook.data.splits import RetrievalDataset
+from casebook.readers import read_json
 from casebook.shift.embedded import embed
 
 
 @pytest.fixture(scope="session")
-def reference(mirror):
-    """Give the folder of documented and derived EmbeddingShift values."""
-    return mirror / "embeddingshift"
-
-
-@pytest.fixture(scope="session")
-def expected(reference):
+def expected(mirror):
     """Give the values derived from the documented rules."""
-    return json.loads((reference / "derived-expected.json").read_text("utf-8"))
+    return read_json(mirror / "embeddingshift" / "derived-expected.json")
 
 
 @pytest.fixture(scope="session")
-def samples(reference):
+def samples(mirror):
     """Give the built-in samples: three policies, five queries."""
-    folder = reference / "samples" / "insurance"
+    folder = mirror / "embeddingshift" / "samples" / "insurance"
     policies = sorted((folder / "policies").glob("*.txt"))
     # With its last line end, on which embeddings by hash depend.
     texts = [path.read_text(encoding="utf-8-sig") for path in policies]
@@ -37,20 +32,6 @@ def samples(reference):
     qrels = {row.query_id: {row.relevantDocId: 1} for row in asked.itertuples()}
     queries = asked[["query_id", "text"]]
     return RetrievalDataset("insurance", "test", documents, queries, qrels)
-
-
-class Vectors:
-    """An embedder that looks planted vectors up."""
-
-    name, model_hash = "planted", "planted"
-
-    def __init__(self, table):
-        self.table = table
-
-    def encode_queries(self, texts):
-        return np.array([self.table[text] for text in texts], dtype=float)
-
-    encode_documents = encode_queries
 
 
 @pytest.fixture
@@ -65,7 +46,12 @@ def planted():
         dataset = RetrievalDataset(
             "planted", "test", *frames, qrels, groups=groups, candidates=candidates
         )
-        return embed(dataset, Vectors({**queries, **documents}))
+        vectors = {**queries, **documents}
+
+        def encode(texts):
+            return np.array([vectors[text] for text in texts], dtype=float)
+
+        return embed(dataset, SimpleNamespace(encode_queries=encode, encode_documents=encode))
 
     return make
 

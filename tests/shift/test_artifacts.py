@@ -1,6 +1,7 @@
 """Stored trainings: documented fields, the latest, the best, and what cannot be read."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -48,7 +49,7 @@ def test_files_hold_the_documented_fields(store, decoys):
     assert stats["Cases"] == values["ComparisonRuns"]
     text = (folder / "shift-training-result.md").read_text()
     assert text.count("\n| ") >= len(DOCUMENTED) - 1
-    stored = read_training(folder).values["DeltaVector"]
+    stored = read_training(folder)["DeltaVector"]
     assert stored == pytest.approx(learn_posneg(decoys).vector)
 
 
@@ -56,11 +57,11 @@ def test_latest_and_best_and_of_equals_the_newest(store):
     store()
     strong = store()
     weak = store({"map@1": (0.5, 0.5), "ndcg@3": (0.4, 0.4)})
-    assert best_training(store.root, "w", newest=True).folder == weak
-    assert best_training(store.root, "w").folder == strong
+    assert best_training(store.root, "w", newest=True)["BaseDirectory"] == weak.name
+    assert best_training(store.root, "w")["BaseDirectory"] == strong.name
     cancelled = store(cancel_epsilon=100.0)
-    assert best_training(store.root, "w", newest=True).folder == cancelled
-    assert best_training(store.root, "w").folder == strong
+    assert best_training(store.root, "w", newest=True)["BaseDirectory"] == cancelled.name
+    assert best_training(store.root, "w")["BaseDirectory"] == strong.name
 
 
 def test_the_readable_file_has_the_largest_components(decoys, tmp_path):
@@ -71,8 +72,7 @@ def test_the_readable_file_has_the_largest_components(decoys, tmp_path):
     values = json.loads((folder / "shift-training-result.json").read_text())
     order = sorted(range(len(vector)), key=lambda place: -abs(vector[place]))
     text = (folder / "shift-training-result.md").read_text()
-    _, lines = text.split("| dimension | value |\n| --- | --- |\n")
-    rows = [line.strip("| ").split(" | ") for line in lines.splitlines()]
+    rows = re.findall(r"dimension (\d+) +\| (\S+)", text)
     assert [int(place) for place, _ in rows] == order[:8]
     assert values["DeltaVector"] == vector
     assert values["DeltaNorm"] == pytest.approx(sum(x * x for x in vector) ** 0.5)

@@ -73,21 +73,13 @@ def test_noise_is_undecided_on_bounds_and_passes_on_the_point(moved):
     assert gate.judge_shift(run, decision="point").verdict == "pass"
 
 
-@pytest.mark.data
-def test_zero_vectors_that_passed_the_documented_rule_fail(demo):
-    """Ties favour the first reference, so that no information scored best."""
-    run = evaluate_shift(demo, 0 * demo.queries, mode="shared")
-    assert run.metrics[f"{NDCG}.delta"] > 0.18
-    report = gate.judge_shift(run, "rank", decision="point")
-    assert report.verdict == "fail"
-    assert "degenerate" in report.checks[0]["note"]
-
-
-def test_a_query_that_is_not_a_number_fails(decoys):
+def test_a_query_that_is_no_vector_any_more_fails(decoys):
+    """The documented rule lets NaN and zeros pass."""
     vectors = decoys.queries.copy()
     vectors[3, 0] = np.nan
+    vectors[5] = 0
     run = evaluate_shift(decoys, vectors)
-    assert run.degenerate == ["q03"]
+    assert run.degenerate == ["q03", "q05"]
     assert gate.judge_shift(run).verdict == "fail"
 
 
@@ -150,9 +142,7 @@ def test_each_default_rule_decides_alone(moved, name, delta, default, with_cosin
     assert gate.judge_shift(run).verdict == default
 
 
-def test_unknown_words_and_bad_thresholds_are_refused(moved):
+def test_unknown_words_are_refused(moved):
     cases = [({"profile": name}, "unknown gate profile") for name in ("ranks", "", "cosine")]
-    cases += [({"eps": eps}, "eps") for eps in (-1.0, float("nan"), float("inf"))]
     run = moved(0.0)
     assert not_refused(lambda options: gate.judge_shift(run, **options), cases) == []
-    assert not_refused(lambda: moved(0.0, mode="both"), [("unknown mode",)]) == []

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import not_refused
 from simulated import Simulated
 
 from casebook.data import load
-from casebook.errors import InputError
 from casebook.shift import study
 from casebook.shift.embedded import divide, embed, folds, group_labels, per_query
 from casebook.shift.learn import (
@@ -99,7 +99,6 @@ def test_a_planted_direction_helps_on_held_out_queries(decoys):
     assert after.mean() > before + 0.3
     random = study.random_directions(fit, draws=5)
     assert abs(random["RR"].mean() - before) < 0.2
-    assert (study.oracle_scale(fit)["RR"] >= after - 1e-12).all()
 
 
 def test_held_out_judgements_change_nothing_about_their_own_shift(smoke):
@@ -203,7 +202,5 @@ def test_too_few_groups_are_an_error(planted):
     queries = {"q1": [1.0, 0], "q2": [0, 1.0]}
     qrels = {query: {"a": 1} for query in queries}
     data = planted(queries, documents, qrels)
-    with pytest.raises(InputError, match="1 groups of queries are too few"):
-        divide(data)
-    with pytest.raises(InputError, match="unknown grouping"):
-        divide(data, by="topic")
+    cases = [("group", "1 groups of queries are too few"), ("topic", "unknown grouping")]
+    assert not_refused(lambda by: divide(data, by=by), cases) == []

@@ -86,10 +86,11 @@ def test_means_counts_and_gains(write):
 
 
 def test_other_spelling_and_letter_case(write):
-    path = write(BASE, MOVED, {"Q1": "varianta", "q2": "VariantB", "q3": "applyshift"})
+    decisions = {"Q1": "varianta", "q2": "VariantB", "q3": "applyshift"}
+    path = write(BASE, MOVED, decisions, Metric="MAP@1")
     text = path.read_text().replace("BaselinePath", "variantApath")
     path.write_text(text.replace("PosNegPath", "VariantBPath"))
-    found = compare_segments(read_segments(path), "MAP@1")
+    found = compare_segments(read_segments(path))
     assert found["counts"]["apply"] == 2
     assert found["metric"] == "map@1"
 

@@ -31,7 +31,6 @@ LOG_SCORE = "score in the log: "
 JUDGED = "support"
 PEOPLE = "rating of people"
 QUESTION = "question repeated"
-REPEATED = "the question repeated"
 AGREEMENT = "AUROC with people's ratings"
 CHANCE = 0.5
 MOST_COPIED = 150  # answers of which copies are made
@@ -293,7 +292,7 @@ def foreign_contrasts(rows, system, **about):
     tables = []
     for measure, column, name in (
         (GROUNDED, f"{GROUNDED} baseline", foreign),
-        (GROUNDED, "question repeated", REPEATED),
+        (GROUNDED, QUESTION, "the question repeated"),
         (JUDGED, f"{JUDGED} baseline", foreign),
     ):
         values = answers[[measure, column]].dropna().set_axis([system, name], axis=1)

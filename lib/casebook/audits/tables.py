@@ -9,7 +9,6 @@ many means (Brown and Heathers 2017).
 
 import math
 from collections import namedtuple
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from casebook.errors import InputError
 from casebook.runs.headlines import HURTS, NO_DIFFERENCE
 from casebook.runs.items import ALL_TEXTS, item_page
 from casebook.scores import Scores
-from casebook.stats.samples import check_choice
 from casebook.verdicts import WORSE
 
 REPORTED_MEASURES = ("accuracy", "precision", "recall", "f1")
@@ -42,9 +40,9 @@ MEASURE = "share of rows that some confusion matrix gives"
 # --- one row
 
 
-#: What enumeration of all confusion tables says of one reported row: whether some table gives all
-#: values; by measure, whether some table gives it alone; by measure, the range that the other
-#: values leave; and the share of value combinations of the same decimals that some table gives.
+#: What the confusion tables say of one reported row: whether some table gives all its values; by
+#: measure, whether some table gives it alone; from and to which accuracy the other values leave;
+#: and the share of value combinations of the same decimals that some table gives.
 RowCheck = namedtuple("RowCheck", "possible alone implied chance")
 
 
@@ -54,22 +52,18 @@ def check_row(reported, n, positives, decimals=3):
         raise InputError(f"n must be a whole number between 1 and {MOST_CLAIMS:,}, not {n:g}")
     if positives not in range(int(n) + 1):
         raise InputError(f"{positives:g} positives of {n:g} claims are impossible")
-    if not isinstance(decimals, dict):
-        decimals = dict.fromkeys(REPORTED_MEASURES, decimals)
+    decimals = pd.Series(decimals, list(REPORTED_MEASURES))
     values = pd.Series(reported, dtype=float).dropna()
     measures = _measures_of_tables(int(n), int(positives))
     fits = pd.DataFrame(index=measures.index)
     for measure, value in values.items():
         fits[measure] = _may_be(measures[measure], value, decimals[measure])
-    implied = {}
-    for measure in REPORTED_MEASURES:
-        others = fits.drop(columns=measure, errors="ignore")
-        left = measures[measure][others.all(axis=1)]
-        implied[measure] = (float(left.min()), float(left.max()))
+    others = fits.drop(columns="accuracy", errors="ignore")
+    accuracies = measures["accuracy"][others.all(axis=1)]
     possible = bool(fits.all(axis=1).any())
     alone = fits.any().to_dict()
-    chance = _chance(measures[list(values.index)], decimals)
-    return RowCheck(possible, alone, implied, chance)
+    implied = float(accuracies.min()), float(accuracies.max())
+    return RowCheck(possible, alone, implied, _chance(measures[list(values.index)], decimals))
 
 
 def _measures_of_tables(n, positives):
@@ -86,11 +80,9 @@ def _measures_of_tables(n, positives):
 
 def _chance(measures, decimals):
     """Share of value combinations of the same decimals that some table gives."""
-    if measures.columns.empty:
-        return 1.0
-    steps = pd.Series({measure: 10.0 ** decimals[measure] for measure in measures})
+    steps = 10.0 ** decimals[list(measures)]
     rounded = (measures * steps).round()
-    return len(rounded.drop_duplicates()) / (steps + 1).prod()
+    return max(len(rounded.drop_duplicates()), 1) / (steps + 1).prod()
 
 
 def _may_be(values, reported, decimals):
@@ -150,21 +142,12 @@ def check_tables(rows):
             known = row[["table", "row", "n", "positives"]].to_dict()
             known |= dict.fromkeys(REPORTED_MEASURES, math.nan) | reported
             known["assumed"] = row.get("assumed") or ""
-            checked.append(known | _verdict(check))
+            known["verdict"] = POSSIBLE if check.possible else IMPOSSIBLE
+            alone = [measure for measure, is_possible in check.alone.items() if not is_possible]
+            known["impossible alone"] = ", ".join(alone)
+            known["implied accuracy low"], known["implied accuracy high"] = check.implied
+            checked.append(known | {"chance": check.chance})
     return pd.DataFrame(checked).astype({"n": int, "positives": int})
-
-
-def _verdict(check):
-    """Columns of a row for what its check found."""
-    alone = [measure for measure, is_possible in check.alone.items() if not is_possible]
-    low, high = check.implied["accuracy"]
-    return {
-        "verdict": POSSIBLE if check.possible else IMPOSSIBLE,
-        "impossible alone": ", ".join(alone),
-        "implied accuracy low": low,
-        "implied accuracy high": high,
-        "chance": check.chance,
-    }
 
 
 def _where(row):
@@ -190,14 +173,13 @@ def _numbers(part, measure):
 
 def count_impossible(rows):
     """Impossible rows by table, with what chance alone would find."""
-    counts = []
-    for table, part in rows.groupby("table", sort=False):
-        impossible = part["row"][part["verdict"] == IMPOSSIBLE]
-        count = {"table": table, "rows": len(part), "impossible": len(impossible)}
-        count["if invented"] = (1 - part["chance"]).sum()
-        count["named"] = ", ".join(impossible.astype(str))
-        counts.append(count)
-    return pd.DataFrame(counts)
+    is_impossible = rows["verdict"] == IMPOSSIBLE
+    counted = {"impossible": is_impossible, "if invented": 1 - rows["chance"]}
+    counted |= {"named": rows["row"].astype(str).where(is_impossible)}
+    by_table = rows.assign(rows=1, **counted).groupby("table", sort=False)
+    counts = by_table[["rows", "impossible", "if invented"]].sum()
+    counts["named"] = by_table["named"].agg(lambda names: ", ".join(names.dropna()))
+    return counts.reset_index()
 
 
 def possible_shares(rows, dataset):
@@ -222,13 +204,12 @@ def possible_shares(rows, dataset):
 
 def _assumptions(rows):
     assumed = rows[rows["assumed"] != ""]
-    if assumed.empty:
-        return ""
     stated = rows.drop(assumed.index)["verdict"]
     n_impossible = sum(stated == IMPOSSIBLE)
     reasons = "; ".join(assumed["assumed"].unique())
     checked = f"{len(assumed)} rows are checked under an assumption ({reasons})."
-    return f"{checked} Without them {n_impossible} of {len(stated)} are impossible."
+    without = f"Without them {n_impossible} of {len(stated)} are impossible."
+    return f"{checked} {without}" if reasons else ""
 
 
 def words_of(row):
@@ -257,48 +238,14 @@ def reported_items(rows):
 # --- means
 
 
-def check_means(rows):
-    """Check reported means of values from a known set.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        ``mean`` (text, with the decimals that were reported), ``n`` (values) and ``values`` (a key
-        of `MEAN_SCALES`).
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows with ``verdict`` (possible, impossible).
-
-    Raises
-    ------
-    InputError
-        If a scale is unknown.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"mean": ["4.26", "4.25"], "n": 50, "values": "1 to 5"})
-    >>> check_means(rows)["verdict"].tolist()
-    ['possible', 'impossible']
-    """
-    rows = rows.copy()
-    for index, row in rows.iterrows():
-        check_choice("values", row["values"], MEAN_SCALES)
-        decimals = len(str(row["mean"]).partition(".")[2])
-        means = _possible_means(int(row["n"]), MEAN_SCALES[row["values"]])
-        is_possible = _may_be(means, float(row["mean"]), decimals).any()
-        rows.loc[index, "verdict"] = POSSIBLE if is_possible else IMPOSSIBLE
-    return rows
-
-
-@cache
-def _possible_means(n, values):
-    """All means that n values of a set can have."""
+def check_mean(shown, n, scale):
+    """Verdict on a reported mean of n values, a text with its decimals, of one of `MEAN_SCALES`."""
     sums = np.zeros(1)
     for _ in range(n):
-        sums = np.unique(np.add.outer(sums, values).round(DECIMALS))
-    return sums / n
+        sums = np.unique(np.add.outer(sums, MEAN_SCALES[scale]).round(DECIMALS))
+    decimals = len(shown.partition(".")[2])
+    is_possible = _may_be(sums / n, float(shown), decimals).any()
+    return POSSIBLE if is_possible else IMPOSSIBLE
 
 
 # --- files

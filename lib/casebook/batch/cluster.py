@@ -13,7 +13,6 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeout
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -75,13 +74,12 @@ def scheduler_workers(scheduler, shared_file=None):
         except WaitTimeout:
             why = f"no worker within {patience:.0f} s: start 'dask worker' in this folder"
             raise InputError(f"{scheduler}: {why}") from None
-        fault_of_worker = partial(difference, fingerprint(shared_file), shared_file)
-        for worker, fault in client.run(fault_of_worker).items():
+        faults = client.run(difference, fingerprint(shared_file), shared_file)
+        for worker, fault in faults.items():
             if fault:
                 raise InputError(f"refused: {worker} {fault}")
         executor = client.get_executor(pure=False)
         executor.slots = lambda: max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-        executor.fault = fault_of_worker
         yield executor
 
 

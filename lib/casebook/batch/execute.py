@@ -7,6 +7,7 @@ if every cell succeeded.
 
 import contextlib
 import logging
+import os
 import platform
 import re
 import time
@@ -56,6 +57,7 @@ class Outcome:
 def run_cell(planned, run, folder=".", *, timeout=None):
     import papermill
 
+    os.environ.update(QUIET | os.environ)  # of a worker
     name = planned.cell.name
     begin = time.perf_counter()
     started = now()

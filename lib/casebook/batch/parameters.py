@@ -130,7 +130,11 @@ def check(source, parameters):
         known = f"{did_you_mean(name, declared)}; it takes {', '.join(sorted(declared))}"
         raise InputError(f"{Path(source).name} has no parameter {name}{known}")
     usual = defaults(source)
-    refuse_secrets(usual | parameters)
+    for name, value in (usual | parameters).items():
+        is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
+        if holds_secret(value) or is_login:
+            problem = "the address holds a password or a key, and parameters are published"
+            raise InputError(f"{name}: {problem}: leave it out, and set {URL_VARIABLE}")
     kinds = annotations(source)
     for name in parameters.keys() & kinds.keys():
         if repr(parameters[name]) != repr(usual.get(name)):  # 1 is no truth value
@@ -149,11 +153,3 @@ def check_type(name, annotation, value):
         wanted = [fault["msg"].removeprefix("Input should be ") for fault in error.errors()]
         wanted = " or ".join(dict.fromkeys(wanted))
         raise InputError(f"{name} should be {wanted}, not {value!r:.100}") from None
-
-
-def refuse_secrets(values):
-    for name, value in values.items():
-        is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
-        if holds_secret(value) or is_login:
-            problem = "the address holds a password or a key, and parameters are published"
-            raise InputError(f"{name}: {problem}: leave it out, and set {URL_VARIABLE}")

@@ -19,7 +19,7 @@ from casebook.data.sources import reachable, status
 from casebook.errors import InputError
 from casebook.files import locked, sha256_file
 from casebook.models.device import ModelSettings, model_settings
-from casebook.paths import card_files, collection_folder, data_folder, run_dir, writable
+from casebook.paths import card_files, collection_folder, data_folder, run_dir
 from casebook.plugins import is_plugin, source_of
 from casebook.readers import did_you_mean, read_json
 from casebook.runs.locations import paths_in
@@ -143,7 +143,7 @@ def data_hash(value):
     hashed = digest([sha256_file(card_files()[card.key]), tree])
     is_here = reachable(card)
     if card.kind == "votes" or card.key == ANSWERED:
-        is_here = status(card)[0] == "ok"
+        is_here = status(card) == "ok"
     return hashed if is_here else digest([hashed, "absent"])
 
 
@@ -156,12 +156,6 @@ def sole_writer(run):
     return locked(run_dir(run) / ".batch", refusal.format)
 
 
-def check_writable(run):
-    folder = run_dir(run)
-    if not writable(folder):
-        raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
-
-
 def record_path(run, cell):
     return run_dir(run) / "runs" / cell / "run.json"
 
@@ -169,9 +163,3 @@ def record_path(run, cell):
 def stored_record(run, cell):
     path = record_path(run, cell)
     return read_record(path) if path.is_file() else None
-
-
-def read_timings(run):
-    """Wall seconds of a run's cells when they ran last, as far as they are known."""
-    path = run_dir(run) / "timings.json"
-    return read_json(path) if path.is_file() else {}

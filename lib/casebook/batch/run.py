@@ -7,7 +7,7 @@ workers of a scheduler (`casebook.batch.cluster`).
 
 import contextlib
 import os
-from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -16,10 +16,10 @@ from casebook.batch import kernel
 from casebook.batch.cluster import scheduler_workers
 from casebook.batch.execute import QUIET, REFUSED, Outcome, run_cell
 from casebook.batch.grid import EVERY
-from casebook.batch.plan import read_timings, sole_writer
+from casebook.batch.plan import sole_writer
 from casebook.credentials import without_secrets
 from casebook.errors import BatchFailed, InputError
-from casebook.files import write_json, write_text
+from casebook.files import write_text
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
 
@@ -41,11 +41,10 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
             if waiting:
                 with _workers(run, list(waiting.values()), workers, scheduler) as executor:
                     options = {"run": run, "folder": str(Path.cwd()), "timeout": timeout}
-                    execute = partial(_execute, executor.fault, **options)
+                    execute = partial(run_cell, **options)
                     _work(waiting, outcomes, execute, executor, report)
         finally:  # also when interrupted: what is done counts
             done = {each.cell: each.seconds for each in outcomes if not each.failure}
-            write_json(run_dir(run) / "timings.json", read_timings(run) | done)
             with contextlib.suppress(InputError):
                 merge_numbers(run)
         failed = [outcome for outcome in outcomes if outcome.failure]
@@ -75,7 +74,6 @@ def _workers(run, waiting, workers, scheduler):
     number = min(workers, len(waiting))
     with ThreadPoolExecutor(number) as executor:
         executor.slots = lambda: number
-        executor.fault = str  # none
         try:
             yield executor
         finally:  # before the threads are waited for, which wait for kernels
@@ -105,7 +103,6 @@ def _work(waiting, outcomes, execute, executor, report):
     running = {}
     while sorter.is_active():
         ready += sorter.get_ready()
-        ended = []
         while ready and len(running) < executor.slots():
             item = waiting[ready.pop(0)]
             name = item.cell.name
@@ -113,15 +110,15 @@ def _work(waiting, outcomes, execute, executor, report):
             failed = [need for need in item.cell.needs if need in failures]
             if failed:
                 why = f"needs {', '.join(failed)}, which failed"
-                ended.append(Outcome(name, why, cause="needs"))
-                continue
-            why = f" ({', '.join(item.changed)})" if item.changed else ""
-            report(f"running {name}{why}")
-            running[executor.submit(execute, item)] = name
-        if not ended:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                ended.append(_outcome(future, running.pop(future)))
-        for outcome in ended:
+                future = Future()
+                future.set_result(Outcome(name, why, cause="needs"))
+            else:
+                why = f" ({', '.join(item.changed)})" if item.changed else ""
+                report(f"running {name}{why}")
+                future = executor.submit(execute, item)
+            running[future] = name
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            outcome = _outcome(future, running.pop(future))
             outcomes.append(outcome)
             sorter.done(outcome.cell)
             left = f"{outcome.seconds:.0f} s, {len(waiting) - len(outcomes)} left"
@@ -139,12 +136,3 @@ def _outcome(future, name):
     except Exception as error:  # a worker's, or Dask's of a worker that died
         why = without_secrets(f"{type(error).__name__}: {error}")
     return Outcome(name, why, cause="worker lost")
-
-
-def _execute(fault_of_worker, planned, **options):
-    # A worker that came after the others were checked is checked here.
-    fault = fault_of_worker()
-    if fault:
-        return Outcome(planned.cell.name, f"refused: the worker {fault}")
-    os.environ.update(QUIET | os.environ)
-    return run_cell(planned, **options)

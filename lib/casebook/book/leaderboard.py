@@ -14,8 +14,7 @@ from casebook.book.items import packed_script
 from casebook.book.titles import raw
 from casebook.frames import OTHER, PLANNED
 from casebook.paths import run_dir
-from casebook.runs.leaderboard import LEADERBOARD_TIMES
-from casebook.runs.outputs import item_page_address
+from casebook.runs.outputs import LEADERBOARD_TIMES, item_page_address
 from casebook.tables import reason_text
 from casebook.verdicts import INTERVAL_BY_UNIT, NOT_MEASURED, OPPOSITE
 

@@ -11,7 +11,6 @@ import re
 import pandas as pd
 
 from casebook import __version__
-from casebook.batch.plan import read_timings
 from casebook.book.answers import answers
 from casebook.book.chapters import HASH_DIGITS, command, hashes
 from casebook.book.front import masthead
@@ -52,7 +51,7 @@ def generated(run, chapters):
         "measures.md": raw(_measures()),
         "systems.md": raw(_systems()),
         "cards.md": data_cards(chapters),
-        "provenance.md": provenance(run, chapters),
+        "provenance.md": provenance(chapters),
         "words.md": words_page(),
     }
 
@@ -111,9 +110,8 @@ def _systems():
 # --- the inputs of each notebook of a run
 
 
-def provenance(run, chapters):
-    seconds = read_timings(run)
-    rows = [_provenance_row(each, seconds.get(each.cell)) for each in chapters if each.record]
+def provenance(chapters):
+    rows = [_provenance_row(each) for each in chapters if each.record]
     versions = {"casebook": __version__}
     versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
     versions["python"] = platform.python_version()
@@ -126,7 +124,7 @@ def provenance(run, chapters):
     return f"{notebooks}\n{raw(packages)}"
 
 
-def _provenance_row(chapter, seconds):
+def _provenance_row(chapter):
     cell = chapter.cell
     record = chapter.record
     inputs = hashes(record)
@@ -137,7 +135,7 @@ def _provenance_row(chapter, seconds):
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
         # Or there would be no page: `require_report`.
         "Outputs": f"{len(record.outputs)} files, verified",
-        "Seconds": round(seconds) if seconds else None,
+        "Seconds": (record.completed - record.started).seconds or None,
         "Data": inputs["data"],
         "Notebook": inputs["notebook"],
         "Content key": record.labels["ContentKey"][:HASH_DIGITS],

@@ -4,9 +4,6 @@ Commands name what they call by its package, whose modules are imported when the
 (`casebook.lazy`), so that ``casebook --help`` answers at once.
 """
 
-import errno
-import functools
-import gc
 import itertools
 import os
 import sys
@@ -25,8 +22,7 @@ from casebook.cli import (  # noqa: F401
     sensitivity,
     shift,
 )
-from casebook.cli.commands import SHARED_OPTIONS, app
-from casebook.cli.common import in_line
+from casebook.cli.commands import NEW_LINES, SHARED_OPTIONS, app, visible
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
@@ -40,7 +36,6 @@ ALIASES = {
 }
 RUNS = "list compare active history verify decide promote rollback matrix"
 ALIASES |= {f"runs-{name}": f"runs {name}" for name in RUNS.split()}
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 
@@ -65,17 +60,18 @@ def _options(
     """
 
 
+PARSER = typer.main.get_command(app)
+
+
 def main(arguments=None):
     """Run the command line and exit with the documented code."""
-    # A tenth of a command's time goes to looking for garbage otherwise, much of it among modules.
-    gc.set_threshold(1_000_000)
     sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
 
 
 def _run(words):
     try:
         _check_words(words)
-        code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
+        code = PARSER(_our_words(words), "casebook", standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -88,8 +84,7 @@ def _run(words):
         return _complain(message, 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        remedy = ": make room, then the same command again" if error.errno in DISK_FULL else ""
-        return _complain(f"{where}{error.strerror or error}{remedy}", 1)
+        return _complain(f"{where}{error.strerror or error}", 1)
     except SystemExit as stop:
         if not isinstance(stop.__context__, BrokenPipeError):
             raise
@@ -99,11 +94,6 @@ def _run(words):
     if code == INTERRUPTED:
         _complain("interrupted: type the same command again", code)
     return code
-
-
-@functools.cache
-def _parser():
-    return typer.main.get_command(app)
 
 
 def _our_words(words):
@@ -126,5 +116,5 @@ def _check_words(words):
 
 
 def _complain(message, code):
-    typer.echo(f"casebook: {in_line(without_secrets(message))}", err=True)
+    typer.echo(f"casebook: {visible(without_secrets(message), NEW_LINES)}", err=True)
     return code

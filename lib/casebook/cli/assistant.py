@@ -3,8 +3,7 @@
 import shlex
 
 from casebook import assistant, data
-from casebook.cli.commands import command
-from casebook.cli.common import say, show
+from casebook.cli.commands import command, say, show
 from casebook.cli.scores import gate, show_gate
 from casebook.errors import InputError
 
@@ -45,5 +44,5 @@ def answer(
 def gate_log(log, against, margin, as_json, **options):
     result = assistant.gate.gate_logs(log, against, margin=margin, **options)
     readings = map(data.tables.reading_text, result["readings"])
-    columns = {"system": "system", "measure": "measure", "level": "new", "baseline": "old"}
+    columns = ["system", "measure", "level", "baseline"]
     show_gate(result | {"margin": margin}, as_json, columns, *readings)

@@ -1,9 +1,15 @@
-"""How commands are declared: ``commands.yml`` has their texts, arguments, options and defaults."""
+"""How commands are declared, and what they print.
+
+``commands.yml`` has their texts, arguments, options and defaults. They print lines and tables for
+people, JSON for programs.
+"""
 
 import functools
 import inspect
+import json
 import math
-import typing
+import os
+import re
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated
@@ -11,24 +17,29 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
+from casebook import models
 from casebook.errors import InputError
+from casebook.files import write_json
 from casebook.readers import read_yaml
 
 DECLARED = read_yaml(Path(__file__).with_name("commands.yml"))
 SHARED = DECLARED["shared"]["options"]  # of several commands
-TYPES = {
-    "bool": bool,
-    "int": int,
-    "float": float,
-    "str": str,
-    "path": Path,
-    "paths": list[Path],
-    "texts": list[str],
-    "pairs": list[str],
-    "numbers": list[float],
+# Type of each kind, and what an option that is not given is.
+KINDS = {
+    "bool": (bool, False),
+    "int": (int, None),
+    "float": (float, None),
+    "str": (str, None),
+    "path": (Path, None),
+    "paths": (list[Path], []),
+    "texts": (list[str], []),
+    "pairs": (list[str], []),
+    "numbers": (list[float], []),
 }
 SHARED_OPTIONS = "Shared options. " + DECLARED["shared"]["text"]
 SCREEN = 80  # columns
+NEW_LINES = "\t\n"
+CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs
 KEYWORD = Parameter.KEYWORD_ONLY
 
 app = typer.Typer(
@@ -49,8 +60,8 @@ def command(group=app, name=None):
         words = [name or function.__name__]
         if group is not app:
             words.insert(0, group.info.name)
-        callback = declared(function, " ".join(words))
-        group.command(words[-1], cls=Command, help=DECLARED[" ".join(words)]["help"])(callback)
+        text = DECLARED[" ".join(words)]["help"]
+        group.command(words[-1], cls=Command, help=text)(declared(function, " ".join(words)))
         return function
 
     return register
@@ -65,15 +76,12 @@ def declared(function, words):
     parameters += [_parameter(*each, typer.Option) for each in options.items()]
     if "context" in inspect.signature(function).parameters:
         parameters.append(Parameter("context", KEYWORD, annotation=typer.Context))
-    forms = {}
-    for name, settings in options.items():
-        if isinstance(settings, dict) and settings.get("type") == "pairs":
-            forms[name] = settings["metavar"]
 
     @functools.wraps(function)
     def callback(**values):
-        for name, form in forms.items():
-            values[name] = _pairs(values[name], form)
+        for name, settings in options.items():
+            if "metavar" in settings:
+                values[name] = _pairs(values[name], settings["metavar"])
         return function(**values)
 
     callback.__signature__ = Signature(parameters)
@@ -84,14 +92,9 @@ def _parameter(name, settings, make):
     settings = {"help": settings} if isinstance(settings, str) else dict(settings)
     flags = settings.pop("flags", "--" + name.replace("_", "-")).split()
     is_required = settings.pop("required", make is typer.Argument)
-    default = settings.pop("default", None)
-    usual = "str" if default is None else type(default).__name__
-    kind = TYPES[settings.pop("type", usual)]
-    if kind is bool:
-        default = bool(default)
-    elif typing.get_origin(kind):
-        default = []
-    elif default is None and not is_required:
+    kind, empty = KINDS[settings.pop("type", "str")]
+    default = settings.pop("default", empty)
+    if default is None and not is_required:
         kind = kind | None
     names = flags if make is typer.Option else ()
     annotation = Annotated[kind, make(*names, **settings)]
@@ -157,3 +160,86 @@ def _help_row(parameter):
     is_plain = isinstance(parameter.default, str | int | float) and not parameter.is_flag
     default = f" [{parameter.default}]" if is_plain else ""
     return ", ".join(parameter.opts), f"{parameter.help}{default}"
+
+
+# --- what commands print
+
+
+def use_models(device, precision, batch_size):
+    settings = models.device.model_settings(device, precision, batch_size)
+    os.environ.update(settings.environment())
+
+
+def visible(text, others=""):
+    r"""Text whose control characters are seen, as \x1b, and do nothing; those of direction too."""
+    hidden = f"[{CONTROLS}{others}]"
+    return re.sub(hidden, lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def echo(text, err=False, nl=True):
+    """Print text for people; what it quotes of the data does nothing to their terminal."""
+    typer.echo(visible(text), err=err, nl=nl)
+
+
+def say(line):
+    """Print how the work goes on standard error: standard output is for results."""
+    echo(line, err=True)
+
+
+def show(report, as_json, *parts, digits="z.4f", out=None):
+    """Print a report as JSON, or for people lines and tables: those given, else all of it."""
+    if out is not None:
+        write_json(out, plain(report))
+        parts = [*parts, str(out)]
+    if as_json:
+        text = json.dumps(plain(report), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+        typer.echo(re.sub(f"[{CONTROLS}]", lambda found: f"\\u{ord(found[0]):04x}", text))
+        return
+    for part in parts or lines_of(report):
+        echo(table_text(part, digits) if hasattr(part, "columns") else part)
+
+
+def lines_of(report):
+    """A line for each value of a report that is there; tables below their names."""
+    for name, value in report.items():
+        if hasattr(value, "columns"):
+            yield f"\n{name}"
+            yield value
+        elif isinstance(value, dict):
+            yield from lines_of({f"{name} {inner}": each for inner, each in value.items()})
+        else:
+            items = value if isinstance(value, list | tuple) else [value]
+            texts = [_short(item) for item in items if item is not None]
+            if any(texts):
+                yield f"{name}: {', '.join(texts)}"
+
+
+def _short(value):
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def table_text(frame, digits="z.4f", markdown=False):
+    """A table as text or Markdown; what is undefined is a dash."""
+
+    def text_of(cell):
+        return format(cell, digits) if isinstance(cell, float) else visible(str(cell), NEW_LINES)
+
+    if frame.empty:
+        return "none"
+    cells = frame.astype(object).where(frame.notna(), "-").map(text_of)
+    if markdown:
+        return cells.to_markdown(index=False, disable_numparse=True)
+    return cells.to_string(index=False)
+
+
+def plain(value):
+    """What JSON can hold: frames as lists of rows, undefined numbers as None."""
+    if hasattr(value, "to_json"):
+        return json.loads(value.to_json(orient="records", double_precision=15, date_format="iso"))
+    if hasattr(value, "number"):  # an interval
+        return plain(value.number())
+    if isinstance(value, dict):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -6,8 +6,7 @@ import os
 import typer
 
 from casebook import batch, data, retrieval
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import echo, show, use_models
+from casebook.cli.commands import command, command_group, echo, show, use_models
 from casebook.errors import CheckFailed, InputError
 from casebook.files import refuse_overwriting
 from casebook.readers import parse_json
@@ -24,13 +23,13 @@ def list_(as_json):
 
 @command(group)
 def pull(names):
-    for path in data.registry.pull(names or None):
+    for path in data.registry.pull(names):
         echo(str(path))
 
 
 @command(group)
 def check(names, as_json):
-    rows = data.registry.check(names or None)
+    rows = data.registry.check(names)
     show(rows, as_json, rows)
     bad = rows.loc[rows["status"] == "bad", "dataset"].unique()
     if len(bad):
@@ -57,7 +56,7 @@ def convert(
     for text in qrels:
         split, between, path = text.rpartition("=")
         splits[split if between else "test"] = path
-    readings = data.convert.convert(out, corpus, queries, splits, columns=columns)
+    readings = data.folders.convert(out, corpus, queries, splits, columns=columns)
     report = {part: reading.record() for part, reading in readings.items()}
     folder = out if out.is_absolute() else f"./{out}"
     following = f"next, casebook run retrieval_ablation -p dataset={folder}"

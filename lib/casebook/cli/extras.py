@@ -3,8 +3,6 @@
 import shlex
 from importlib.util import find_spec
 
-from casebook.errors import InputError
-
 # What is imported, and what brings it: `pyproject.toml`, optional dependencies.
 _MODELS = {
     "bm25s": "bm25s",
@@ -40,24 +38,12 @@ EXTRAS = {
 }
 
 
-def require(extra):
-    if missing := _missing(extra):
-        raise InputError(_remedy(missing[0], extra, missing))
-
-
 def what_is_missing(error):
     """One line on the extra that has a missing module; None where no extra has it."""
     module = (error.name or "").partition(".")[0]
     for extra, packages in EXTRAS.items():
         if module in packages:
-            return _remedy(packages[module], extra, _missing(extra))
+            missing = sorted({packages[name] for name in packages if not find_spec(name)})
+            command = shlex.join(["pip", "install", *missing])
+            return f"this needs {packages[module]}, of the extra {extra!r}: {command}"
     return None
-
-
-def _missing(extra):
-    return sorted({package for name, package in EXTRAS[extra].items() if not find_spec(name)})
-
-
-def _remedy(package, extra, missing):
-    command = shlex.join(["pip", "install", *missing])
-    return f"this needs {package}, of the extra {extra!r}: {command}"

@@ -4,8 +4,7 @@ import re
 import shlex
 
 from casebook import assistant, data, raters
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import echo, lines_of, plain, say, show
+from casebook.cli.commands import command, command_group, echo, lines_of, plain, say, show
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
 
@@ -34,8 +33,6 @@ def forms(
     as_json,
     **plan,
 ):
-    if not kinds:
-        raise InputError("name the raters: --rater r1:lay --rater r2:expert")
     name = folder.name if _FILE_NAME.fullmatch(folder.name) else "study"
     formats = tuple(formats or ["xlsx"])
     if explanations:
@@ -111,8 +108,6 @@ def analyse(
     as_json,
     **said,
 ):
-    if out and out.exists():
-        raise InputError(f"{out}: exists: name a new folder, or remove this one")
     returned = raters.read.read_forms(files, columns)
     if not documented and all(form.layout.name != "paired" for form in returned):
         values = printed = _likert_analysis(returned, key, force, said["seed"])

@@ -1,9 +1,7 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
 from casebook import batch, data, runs
-from casebook.cli.commands import command
-from casebook.cli.common import echo, say, use_models
-from casebook.cli.extras import require
+from casebook.cli.commands import command, echo, say, use_models
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
@@ -21,7 +19,6 @@ def init(folder, title, author, licence):
 @command()
 def report(run, tag, grid, force, device, precision, batch_size, **options):
     use_models(device, precision, batch_size)
-    require("book")
     cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
     _pull(batch.grid.select(cells, tag=tag))
     batch.run.run_batch(_plan(run, cells, [], tag, {}, force), run, report=say, **options)
@@ -43,10 +40,8 @@ def run(
     **options,
 ):
     use_models(device, precision, batch_size)
-    require("book")
-    planned = _plan(
-        run, batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID), names, tag, parameters, force
-    )
+    cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
+    planned = _plan(run, cells, names, tag, parameters, force)
     if dry_run:
         for item in planned:
             why = f"  {', '.join(item.changed)} changed" if item.changed else ""
@@ -63,17 +58,13 @@ def run(
 def build(run):
     from casebook.book import build_book
 
-    index = build_book(run)
-    sizes = {path: path.stat().st_size for path in index.parent.rglob("*")}
-    pages = sum(path.suffix == ".html" for path in sizes)
-    echo(f"report: {index} ({pages} pages, {sum(sizes.values()) / 1e6:.1f} MB)")
+    echo(f"report: {build_book(run)}")
 
 
 def _pull(cells):
     """Fetch the data sets of cells; for published answers and votes others may stand in."""
-    names = set()
-    for cell in cells:
-        names |= {cell.parameters.get("dataset"), cell.parameters.get("rating_set")} - {None}
+    roles = ("dataset", "rating_set")
+    names = {cell.parameters.get(role) for cell in cells for role in roles} - {None}
     for name in sorted(names):
         try:
             if data_folder(name) is None:
@@ -89,5 +80,4 @@ def _plan(run, cells, names, tag, texts, force):
     sources = {cell.source for cell in batch.grid.select(cells, names, tag, texts)}
     overrides = batch.parameters.values_of(texts, sources)
     batch.grid.refuse_unstorable(overrides, "-p")
-    batch.plan.check_writable(run)
     return batch.plan.plan(batch.grid.select(cells, names, tag, overrides), run, force)

@@ -5,8 +5,7 @@ import subprocess
 import sys
 
 from casebook import runs
-from casebook.cli.commands import command, command_group, declared
-from casebook.cli.common import lines_of, say, show
+from casebook.cli.commands import command, command_group, declared, lines_of, say, show
 from casebook.cli.scores import gate
 from casebook.errors import BatchFailed, CheckFailed, InputError
 from casebook.readers import read_yaml
@@ -32,11 +31,9 @@ def _listing(context):
 
 
 @command(group, "list")
-def list_(context, workflow, as_json):
+def list_(context, as_json):
     listing = _listing(context)
     rows = listing.runs
-    if workflow:
-        rows = rows[rows["workflow"].str.lower() == workflow.lower()]
     measured = listing.frame.dropna(subset="dataset")
     names = measured.groupby("path")["dataset"].unique()
     rows["data"] = rows["path"].map(names.str.join(", "))
@@ -60,8 +57,13 @@ def _show_ranking(listing, measure, top, as_json):
     rows = runs.registry.ranked(listing, measure).head(top)
     table = runs.decide.ranking(listing, rows)
     metric = runs.record.metric_label(runs.record.metric_key(measure))
-    report = {"runsRoot": str(listing.root), "metric": metric, "totalRuns": len(listing.runs)}
-    report |= {"unreadable": listing.unreadable, "top": table}
+    report = {
+        "runsRoot": str(listing.root),
+        "metric": metric,
+        "totalRuns": len(listing.runs),
+        "unreadable": listing.unreadable,
+        "top": table,
+    }
     title = f"{listing.root}: {metric}, {len(listing.runs)} runs"
     show(report, as_json, title, table.dropna(axis=1, how="all"))
 

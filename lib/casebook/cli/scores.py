@@ -1,8 +1,7 @@
 """``casebook evaluate | compare | agreement | gate scores | audit``: files of scores."""
 
 from casebook import audits, data, measures, raters, runs, stats
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import say, show, table_text
+from casebook.cli.commands import command, command_group, say, show, table_text
 from casebook.errors import CheckFailed, InputError
 
 gate = command_group("gate", "Test that a run, a log or a system is not worse than another.")
@@ -15,6 +14,7 @@ COMPARED = [
     *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
     *("p", "p_adjusted", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
+BOUNDS = {"panel_ci": "these raters, 95 %", "new_panel_ci": "new raters, 95 %"}
 COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
 
 
@@ -40,8 +40,11 @@ def evaluate(
     queries = result.accounting._asdict()
     counts = {name: len(ids) for name, ids in queries.items() if name != "evaluated"}
     texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
-    parts = [rows[["measure", "mean", "low", "high", "n", "reason"]]]
-    parts += ["intervals: 95 %, Student t and BCa over queries", f"queries: {', '.join(texts)}"]
+    parts = [
+        rows[["measure", "mean", "low", "high", "n", "reason"]],
+        "intervals: 95 %, Student t and BCa over queries",
+        f"queries: {', '.join(texts)}",
+    ]
     if per_query:
         parts.append(result.frame().reset_index())
     report = {"measures": means, "queries": counts, "per_query": result.per_query}
@@ -110,16 +113,14 @@ def agreement(
     results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
     say(data.tables.reading_text(frame.attrs["reading"]))
     values = {}
-    rows = []
     for name, result in results.items():
         values[name] = {field: getattr(result, field) for field in COEFFICIENT}
-        row = {"coefficient": name, "value": result.estimate}
-        for who, bounds in (("these", result.panel_ci), ("new", result.new_panel_ci)):
-            row[f"{who} raters, 95 %"] = stats.intervals.bounds_text(*bounds or (None, None))
-        rows.append(row | {"n": result.n_items, "reason": result.reason})
-    notes = [f"level of krippendorff_alpha: {level}"]
-    notes.append("these raters: other items; new raters: other items and other raters")
-    show(values, as_json, *notes, pd.DataFrame(rows))
+    table = pd.DataFrame.from_dict(values, "index").rename_axis("coefficient").reset_index()
+    for field, title in BOUNDS.items():
+        table[title] = [stats.intervals.bounds_text(*both or (None, None)) for both in table[field]]
+    table = table[["coefficient", "estimate", *BOUNDS.values(), "n_items", "reason"]]
+    note = "these raters: other items; new raters: other items and other raters"
+    show(values, as_json, f"level of krippendorff_alpha: {level}", note, table)
 
 
 def _panel(ratings, level, scale, wide, layout):
@@ -157,7 +158,7 @@ def gate_scores(
         told["columns"]["unit"] = unit
     scores = _scores_of_table(table, measures, systems, complete=False, **told)
     result = data.scored.gate_scores(scores, against, margin, common)
-    show_gate(result, as_json, {"system": "system", "against": "against", "measure": "measure"})
+    show_gate(result, as_json, ["system", "against", "measure"])
 
 
 @command(audit)
@@ -173,14 +174,12 @@ def tables(source, n, positives, as_json):
 
 
 def show_gate(result, as_json, columns, *parts):
-    """Print some columns of a gate under their titles, and end with its verdict's exit code."""
+    """Print some columns of a gate, and end with the exit code of its verdict."""
     parts = [*parts, *result["notes"]]
     if len(result["rows"]):
-        further = ("difference", "low", "high", "n", "groups", "verdict")
-        columns = columns | dict(zip(further, further, strict=True))
+        columns = [*columns, "difference", "low", "high", "n", "groups", "verdict"]
         rule = "passes if the lower bound of the 95 % interval is not below minus the margin"
-        table = result["rows"][list(columns)].rename(columns=columns)
-        parts += [table, f"margin {result['margin']:g}: {rule}"]
+        parts += [result["rows"][columns], f"margin {result['margin']:g}: {rule}"]
     verdict = result["verdict"]
     show(result | {"passed": verdict == "pass"}, as_json, *parts, digits="z.3f")
     runs.decide.settle(verdict, f"gate: {verdict}")

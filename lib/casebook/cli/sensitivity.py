@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from casebook import assistant, data, explain, retrieval, sensitivity
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import lines_of, say, show_report
+from casebook.cli.commands import command, command_group, lines_of, say, show
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
@@ -52,7 +51,7 @@ def run(
     lines = [f"note: {note}" for note in notes]
     lines += lines_of({report["case_id"]: report["counts"]})
     table = explain.tree_report.score_table(tree, decisive)
-    show_report(report | about, as_json, out, *lines, table)
+    show(report | about, as_json, *lines, table, out=out)
 
 
 @command(group)
@@ -76,16 +75,26 @@ def evaluate(
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
     _say_gaps(collection.sheets, domain, collection.annotations)
     mode = search.pop("mode")
-    search |= {"validator": judge, "chunking": False, "n_resamples": n_resamples}
+    search |= {"validator": judge, "n_resamples": n_resamples}
     study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)
     tables = study.tables(mode, DECISIVE if threshold is None else threshold)
     notes = _notes(domain, judge)
-    counts = {"documents": len(collection.documents), "cases": len(collection.sheets)}
-    counts |= collection.account
-    report = {"cases": collection.name, "corpus": str(corpus), "mode": mode, "k": search["k"]}
-    report |= {"notes": notes, "counts": counts, "tables": tables}
+    counts = {
+        "documents": len(collection.documents),
+        "cases": len(collection.sheets),
+        **collection.account,
+    }
+    report = {
+        "cases": collection.name,
+        "corpus": str(corpus),
+        "mode": mode,
+        "k": search["k"],
+        "notes": notes,
+        "counts": counts,
+        "tables": tables,
+    }
     lines = [f"note: {note}" for note in notes]
-    show_report(report, as_json, out, *lines, *lines_of(counts | tables))
+    show(report, as_json, *lines, *lines_of(counts | tables), out=out)
 
 
 @command(explained)
@@ -104,7 +113,7 @@ def score(
     scored = explain.study.score_explanations(read, pool=read.sources, **options)
     tables = explain.study.score_tables(read, scored)
     reading = data.tables.reading_text(read.reading)
-    show_report({"name": read.name, **tables}, as_json, out, reading, *lines_of(tables))
+    show({"name": read.name, **tables}, as_json, reading, *lines_of(tables), out=out)
 
 
 def _domain_and_judge(facts, validator):

@@ -1,8 +1,7 @@
 """``casebook shift | segments``: learn a shift, evaluate it, gate it, apply it to some queries."""
 
-from casebook import data, runs, shift
-from casebook.cli.commands import command, command_group
-from casebook.cli.common import lines_of, show
+from casebook import data, runs, shift, stats
+from casebook.cli.commands import command, command_group, lines_of, show
 
 group = command_group("shift", "Learn and evaluate shifts of query embeddings.")
 segments_group = command_group("segments", "Apply a shift to some queries and skip others.")
@@ -10,8 +9,8 @@ segments_group = command_group("segments", "Apply a shift to some queries and sk
 
 @command(group)
 def train(dataset, domain, tenant, as_json, **options):
+    dataset, layout = _located(dataset, domain, tenant)
     setup = shift.artifacts.Setup(dataset, **options)
-    layout = _layout(dataset, domain, tenant)
     folder, values, stats = shift.artifacts.train_shift(setup, layout.results)
     result = {name: value for name, value in values.items() if name != "DeltaVector"}
     report = {"folder": str(folder), "result": result, "stats": stats}
@@ -60,11 +59,11 @@ def evaluate(
 
 
 @command(segments_group)
-def compare(segments, measure, seed, as_json):
+def compare(segments, seed, as_json):
     parts = shift.segments.read_segments(segments)
     for path in (parts.baseline, parts.shifted):
         runs.registry.check_tenant(path, runs.registry.current_tenant())
-    comparison = shift.segments.compare_segments(parts, measure, seed=seed)
+    comparison = shift.segments.compare_segments(parts, seed=seed)
     lines = [*lines_of(comparison["counts"])]
     for part in ("kpi", "delta"):
         for system, numbers in comparison[part].items():
@@ -73,15 +72,21 @@ def compare(segments, measure, seed, as_json):
 
 
 def _texts(numbers):
-    return {name: shift.artifacts.text_of(number) for name, number in numbers.items()}
+    texts = {}
+    for name, number in numbers.items():
+        value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
+        reason = (number["reason"] or "").replace("_", " ")
+        texts[name] = f"{value} {stats.intervals.bounds_text(*number['ci'])} {reason}".rstrip()
+    return texts
 
 
-def _layout(dataset, domain, tenant):
-    return runs.registry.locate(domain, tenant, default=data.load(dataset).key)
+def _located(dataset, domain, tenant):
+    dataset = data.load(dataset)
+    return dataset, runs.registry.locate(domain, tenant, default=dataset.key)
 
 
 def _trained(dataset, latest, folder, domain, tenant):
-    layout = _layout(dataset, domain, tenant)
+    dataset, layout = _located(dataset, domain, tenant)
     if folder is not None:
         runs.registry.check_tenant(folder, layout.tenant)
     trained = shift.artifacts.find_training(dataset, layout.results, newest=latest, folder=folder)

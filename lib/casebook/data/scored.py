@@ -59,19 +59,19 @@ def read_scores(
     """
     table = read_table(path, rows)
     columns = dict(columns or {})
+    needed = ["unit", "system", "score"]
     if systems:
         columns |= {"system": "-", "score": "-"}
-        reading = read_roles(table, "scores", ["unit"], columns, values, further=systems)
-        scored = pd.DataFrame({system: reading.numbers(system) for system in systems})
-        scored.index = reading.texts("unit")
-        reading.refuse_repeats("unit")
+        needed = ["unit"]
+    wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
+    reading = read_roles(table, "scores", needed, columns, values, further=systems, hint=wide)
+    units = reading.texts("unit")
+    reading.refuse_repeats(*needed[:2])
+    if systems:
+        scored = pd.DataFrame({name: reading.numbers(name) for name in systems}).set_axis(units)
     else:
-        wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
-        needed = ["unit", "system", "score"]
-        reading = read_roles(table, "scores", needed, columns, values, hint=wide)
-        keys = [reading.texts("unit"), reading.names("system")]
-        reading.refuse_repeats("unit", "system")
-        scored = reading.numbers("score").set_axis(keys).unstack(sort=False)  # noqa: PD010
+        scored = reading.numbers("score").set_axis([units, reading.names("system")])
+        scored = scored.unstack(sort=False)  # noqa: PD010
     scored = scored.rename_axis(index="unit", columns=None)
     if len(scored.columns) < 2:
         raise refusal(path, f"has scores of {listed(scored)} only: to compare takes two systems")
@@ -85,11 +85,9 @@ def read_scores(
     if "cluster" in reading:
         reading.texts("cluster")
         pairs = reading.table[["unit", "cluster"]].drop_duplicates()
-        units = pairs["unit"]
-        for row, unit in units[units.duplicated()].items():
+        for row, unit in pairs["unit"][pairs["unit"].duplicated()].items():
             reading.refuse(row, f"unit {short(unit)} is in another cluster in a row above")
-        by_unit = pairs.set_index("unit")["cluster"]
-        clusters = by_unit[scored.index]
+        clusters = pairs.set_index("unit")["cluster"][scored.index]
         reading.notes.append(f"{clusters.nunique()} {about['cluster']}")
     else:
         about["cluster"] = None
@@ -134,15 +132,11 @@ def gate_scores(scores, against, margin=None, common=False):
         if kept.empty or not common:
             return gate
         gate["notes"].append("they are left out")
-    clusters = scores.clusters
-    if clusters is not None:
-        clusters = clusters[kept.index]
+    clusters = None if scores.clusters is None else scores.clusters[kept.index]
     scores = replace(scores, values=kept, clusters=clusters)
-    pairs = [(system, against) for system in kept if system != against]
-    rows = scores.contrasts(pairs)
-    verdicts = [gate_of_row(row, margin) for row in rows.to_dict("records")]
-    rows["verdict"] = verdicts
-    return gate | {"verdict": worst_verdict(verdicts), "rows": rows}
+    rows = scores.contrasts([(system, against) for system in kept if system != against])
+    rows["verdict"] = [gate_of_row(row, margin) for row in rows.to_dict("records")]
+    return gate | {"verdict": worst_verdict([*rows["verdict"]]), "rows": rows}
 
 
 def scored_items(scores, reading, focus, against):

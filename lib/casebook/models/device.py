@@ -67,7 +67,9 @@ def model_settings(device=None, precision=None, batch_size=None):
         settings = ModelSettings(**{name: value for name, value in given.items() if value})
     except ValidationError as error:
         raise InputError(first_problem(error)) from None
-    check_device(settings.device)
+    device = settings.device
+    if device != "cpu" and device not in available_devices():
+        raise InputError(f"device {device!r}: this machine has {', '.join(available_devices())}")
     if settings.precision == "float16" and settings.device == "cpu":
         raise InputError(
             "precision float16: on the CPU it is slower than float32: give bfloat16, or a device"
@@ -84,8 +86,3 @@ def available_devices():
         return ["cpu"]
     numbered = [f"{kind.type}:{number}" for number in range(accelerator.device_count())]
     return [kind.type, *numbered, "cpu"]
-
-
-def check_device(device):
-    if device != "cpu" and device not in available_devices():
-        raise InputError(f"device {device!r}: this machine has {', '.join(available_devices())}")

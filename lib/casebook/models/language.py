@@ -51,15 +51,10 @@ _REMEDIES = {
 
 
 class NoAnswer(InputError):
-    """A language model gave no usable answer; ``cause`` is the kind of failure.
+    """A language model gave no usable answer; after a ``lasting`` failure none will come."""
 
-    ``unreachable`` and ``refused`` are failures of the server, ``timeout``, ``broken`` and
-    ``nonsense`` of one reply. After a ``lasting`` one asking again would fail in the same way.
-    """
-
-    def __init__(self, cause, message, lasting=False):
+    def __init__(self, message, lasting=False):
         super().__init__(message)
-        self.cause = cause
         self.lasting = lasting
 
 
@@ -125,9 +120,9 @@ class Endpoint:
         except (self._openai.APITimeoutError, self._openai.APIStatusError):
             return  # somebody listens
         except self._openai.APIConnectionError as error:
-            problem = f"{self._address} cannot be reached ({error.__cause__}): start the server, or"
-            problem = f"{problem} check the address"
-            raise self._no_answer("unreachable", problem, lasting=True) from error
+            remedy = "start the server, or check the address"
+            problem = f"{self._address} cannot be reached ({error.__cause__}): {remedy}"
+            raise self._no_answer(problem, lasting=True) from error
 
     def reply(self, prompt, **sampling):
         """Answer a prompt with a `Reply`; `NoAnswer` if that cannot be had."""
@@ -138,22 +133,20 @@ class Endpoint:
             body = create(model=self._model, messages=messages, **request).content
             return Reply.model_validate_json(body)
         except self._openai.APITimeoutError as error:
-            problem = f"no answer within {self._client.timeout:g} s"
-            raise self._no_answer("timeout", problem) from error
+            raise self._no_answer(f"no answer within {self._client.timeout:g} s") from error
         except self._openai.APIConnectionError as error:
             self.check()
-            raise self._no_answer("broken", "the connection broke off") from error
+            raise self._no_answer("the connection broke off") from error
         except self._openai.APIStatusError as error:
             status = error.status_code
             remedy = _REMEDIES.get(status, "").format(address=self._address)
             where = error.response.headers.get("location", "")
             problem = f"the server answers {status}: {error.response.text}{where}{remedy}"
             lasting = status in (401, 403) or status >= 500
-            raise self._no_answer("refused", problem, lasting) from error
+            raise self._no_answer(problem, lasting) from error
         except ValidationError as error:
-            cause = "refused" if body.lstrip().startswith(b"<") else "nonsense"  # a web page
             problem = f"no chat completion: {first_problem(error)}; it is {body[:80]!r}"
-            raise self._no_answer(cause, f"{problem}; {_USUAL_PATH}") from error
+            raise self._no_answer(f"{problem}; {_USUAL_PATH}") from error
 
     def complete_json(self, prompt, schema):
         """Answer a prompt with the fields of a pydantic model; `NoAnswer` if that cannot be had.
@@ -165,29 +158,28 @@ class Endpoint:
         fields = schema.model_json_schema()
         question = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n"
         question += f"{json.dumps(fields, sort_keys=True)}\n"
-        wanted = {"name": schema.__name__, "schema": fields}
-        form = {"type": "json_schema", "json_schema": wanted}
+        form = {"name": schema.__name__, "schema": fields}
         try:
-            reply = self.reply(question, response_format=form)
+            reply = self.reply(
+                question, response_format={"type": "json_schema", "json_schema": form}
+            )
         except NoAnswer as error:
             self._failure = error if error.lasting else None
             raise
         tokens = {"prompt tokens": reply.prompt_tokens, "answer tokens": reply.completion_tokens}
         self.usage.update(requests=1, uncounted=None in tokens.values())
-        self.usage.update({name: count or 0 for name, count in tokens.items()})
+        self.usage.update({name: count for name, count in tokens.items() if count})
         try:
             # Servers that do not read the schema put words around the object.
             start = max(reply.text.find("{"), 0)
             value, _ = json.JSONDecoder().raw_decode(reply.text, start)
             found = schema.model_validate_json(json.dumps(value), strict=True)
         except (ValueError, RecursionError) as error:
-            problem = f"no JSON object as asked: {first_problem(error)}"
-            raise self._no_answer("nonsense", problem) from error
+            raise self._no_answer(f"no JSON object as asked: {first_problem(error)}") from error
         return found.model_dump(mode="json")
 
-    def _no_answer(self, cause, problem, lasting=False):
-        line = printable_line(f"{self.name}: {problem}", self._url)
-        return NoAnswer(cause, line, lasting)
+    def _no_answer(self, problem, lasting=False):
+        return NoAnswer(printable_line(f"{self.name}: {problem}", self._url), lasting)
 
 
 class CachedModel:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook.data.tables import NUMBER, listed, read_roles, read_table, refusal, to_type
 
-MOST_VOTES = 1_000_000  # in a cell
+MOST_VOTES = 100_000  # in a cell
 
 
 def read_ratings(path, *, criterion=None, **told):

@@ -105,7 +105,6 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
     """Answer of a retriever of the user, checked: scores by document for each query."""
     name = getattr(retriever, "__qualname__", type(retriever).__name__)
     answer = called(name, retriever, queries, depth)
-    known = list(doc_ids)
     rows = []
     try:
         for ids, scores in zip(*answer, strict=True):
@@ -115,11 +114,10 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
     if len(rows) != len(queries):
         raise InputError(f"{name}: expected two lists of {len(queries)} lists, found {len(rows)}")
     for row in rows:
-        is_known = row.index.isin(known)
-        is_wrong = ~is_known | row.index.duplicated() | ~np.isfinite(row)
-        for document in row.index[is_wrong]:
+        wrong = row.index.duplicated() | ~row.index.isin(doc_ids) | ~np.isfinite(row)
+        if wrong.any():
             problem = "is no document, is given twice or has no finite score"
-            raise InputError(f"{name}: {document!r} {problem}")
+            raise InputError(f"{name}: {row.index[wrong][0]!r} {problem}")
     return [row.to_dict() for row in rows]
 
 
@@ -214,20 +212,14 @@ class Ablation(ScoredSystems):
         for pair in pairs:
             both = [self.results.get(system) for system in pair]
             # Nobody can tell what a callable reads.
-            if all(isinstance(result, RetrievalResult) for result in both):
-                reasons[pair] = _same_input(*both)
-        return {pair: reason for pair, reason in reasons.items() if reason}
-
-
-def _same_input(first, second):
-    """Why two pipelines do the same on every query; None where they do not."""
-    if first.config == second.config:
-        return "both are one system with these settings"
-    last = [result.last_stage.truncate(POOL).padded(POOL) for result in (first, second)]
-    same_ids = np.array_equal(*(lists.ids for lists in last))
-    if same_ids and np.array_equal(*(lists.scores for lists in last)):
-        return "both read the same of these questions"
-    return None
+            if not all(isinstance(result, RetrievalResult) for result in both):
+                continue
+            first, second = both
+            if first.config == second.config:
+                reasons[pair] = "both are one system with these settings"
+            elif first.last_stage(POOL) == second.last_stage(POOL):
+                reasons[pair] = "both read the same of these questions"
+        return reasons
 
 
 # --- systems
@@ -290,11 +282,9 @@ def milliseconds_per_question(results, n_questions):
     What a system finds remembered because another one did the same before it, the encoding of
     questions and the reranker's scores, counts as the longest that one took.
     """
-    costs = {}
-    for name, result in results.items():
-        if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS:
-            costs[name] = result.costs
-    costs = pd.DataFrame(costs).T
+    ours = {name: each for name, each in results.items() if isinstance(each, RetrievalResult)}
+    costs = pd.DataFrame({name: result.costs for name, result in ours.items()}).T
+    costs = costs.drop(list(CONTROL_SYSTEMS), errors="ignore")
     for stage in costs.columns.intersection(["encoding", "reranker"]):
         costs.loc[costs[stage].notna(), stage] = costs[stage].max()
     seconds = costs.sum(axis=1) / n_questions
@@ -323,11 +313,13 @@ def published_figures(key):
 
 def data_table(dataset):
     """What is searched and asked, as a table for readers."""
-    rows = dict(dataset.counts)
-    rows["groups of dependent queries"] = len(set((dataset.groups or {}).values()))
-    rows["judged but missing"] = dataset.missing
-    rows["licence"] = dataset.card and dataset.card.licence.name
-    rows["fingerprint"] = dataset.fingerprint[:16]
+    rows = {
+        **dataset.counts,
+        "groups of dependent queries": len(set((dataset.groups or {}).values())),
+        "judged but missing": dataset.missing,
+        "licence": dataset.card and dataset.card.licence.name,
+        "fingerprint": dataset.fingerprint[:16],
+    }
     return pd.DataFrame([row for row in rows.items() if row[1]], columns=["item", "value"])
 
 

@@ -237,8 +237,9 @@ class HybridRetriever:
         if candidates is None:
             return allowed, RankedLists.empty(n_queries)
         mask = np.zeros((n_queries, len(self.index)), dtype=bool)
+        positions = pd.Series(range(len(self.index)), self.index.doc_ids)
         for row, pool in enumerate(candidates):
-            mask[row, self.index.positions(pool)] = True
+            mask[row, positions.loc[list(pool)]] = True
         allowed = mask & (True if allowed is None else allowed)
         return allowed, ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
 
@@ -406,10 +407,10 @@ class RetrievalResult:
     def run(self, query_ids, stage="final"):
         return ranked.to_run(self.stages[stage], query_ids, self.index.doc_ids)
 
-    @property
-    def last_stage(self):
-        """Lists of the last stage before those that are continued for evaluation."""
-        return list(self.stages.values())[-2]
+    def last_stage(self, depth):
+        """Ids and scores of the last stage before lists are continued for evaluation."""
+        lists = list(self.stages.values())[-2].truncate(depth).padded(depth)
+        return lists.ids.tolist(), lists.scores.tolist()
 
     def hits(self, row):
         documents = self.final.ids[row, : self.top_k]

@@ -184,8 +184,7 @@ def metadata_mask(documents, where):
                 satisfied = _OPERATORS[name](values, operand)
             except (KeyError, TypeError, ValueError):
                 problem = f"cannot compare its values by {name!r} with {operand!r}"
-                known = ", ".join(_OPERATORS)
-                message = f"filter on {column!r}: {problem}; operators: {known}"
-                raise InputError(message) from None
+                known = f"operators: {', '.join(_OPERATORS)}"
+                raise InputError(f"filter on {column!r}: {problem}; {known}") from None
             mask &= satisfied.reindex(documents.index, fill_value=False).to_numpy()
     return mask

@@ -86,11 +86,8 @@ def coverage_of_run(dataset, run):
     questions = set(dataset.queries["query_id"])
     found = {query: run[query] for query in run if query in questions and run[query]}
     lists = ranked_run(dataset, run)
-    entries = 0
-    unknown = 0
-    for row in found.values():
-        entries += len(row)
-        unknown += len(row.keys() - documents)
+    entries = sum(map(len, found.values()))
+    unknown = sum(len(row.keys() - documents) for row in found.values())
     tied = [row for row in lists if len(set(row.values())) < len(row)]
     return {
         "questions matched": len(found),

@@ -100,8 +100,6 @@ class PipelineConfig(pydantic.BaseModel):
     def _check_reranker(cls, name):
         if name is None or is_plugin(name):
             return name
-        if "/" in name and not name.startswith(CROSS_ENCODER):
-            name = CROSS_ENCODER + name  # a model of the hub, or a folder
         if name.removeprefix(CROSS_ENCODER) in ("", name):
             check_choice("reranker", name, (LATE_INTERACTION, f"{CROSS_ENCODER}NAME", None))
         return name

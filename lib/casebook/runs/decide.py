@@ -9,8 +9,6 @@ which say nothing about chance: nothing is decided on them, unless EmbeddingShif
 asked for. Evidence that is gone or was altered is refused.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
@@ -41,7 +39,6 @@ from casebook.verdicts import (
 )
 
 ON_PAIRS = "paired_randomisation"  # basis of evidence: paired scores of queries
-ON_SCORES = "eps"  # basis of evidence: the two scores of the runs alone
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
 _MEASURED = ("low", "high", "level", "n", "groups", "p_value", "gained", "lost", "unchanged")
 
@@ -74,9 +71,9 @@ def compare_named(listing, names, metric):
     except NoRows as reason:
         raise InputError(f"{metric}: no comparison by query: {reason}") from None
     labels = pd.json_normalize([read_record(folder / RECORD).labels for folder in folders])
-    labels = labels.astype(str).T
-    differing = labels[labels[0] != labels[1]]
-    return comparison | {"labels": differing.T.to_dict("list")}
+    labels = labels.astype(str)
+    differing = labels.loc[:, labels.iloc[0] != labels.iloc[1]]
+    return comparison | {"labels": differing.to_dict("list")}
 
 
 def compare_runs(candidate, reference, metric):
@@ -164,7 +161,7 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, ori
         gain = gain if higher_is_better(metric) else -gain
         verdict = gate_verdict(gain, gain, margin, inclusive) if gain else equal
         verdict = verdict if original else UNDECIDED
-        return evidence_of(verdict, *notes, basis=ON_SCORES, improvement=gain)
+        return evidence_of(verdict, *notes, basis="eps", improvement=gain)
     if not pairs["gained"] + pairs["lost"]:
         notes.append("no row differs")
         verdict = equal
@@ -245,6 +242,7 @@ def _named_run(listing, run, score):
     return {
         "workflowName": run["workflow"],
         "runId": run["run"],
+        "path": run["path"],
         "score": score,
         "runDirectory": str(folder),
         "runJsonPath": str(folder / RECORD),
@@ -254,11 +252,10 @@ def _named_run(listing, run, score):
 def apply_decision(listing, decision):
     if decision["action"] != PROMOTE:
         return None
-    folder = Path(decision["candidate"]["runDirectory"])
     grounds = {name: decision[name] for name in ("action", "epsilon", "totalRunsFound")}
     return promote(
         listing,
-        find_run(listing, folder.relative_to(listing.root)),
+        find_run(listing, decision["candidate"]["path"]),
         decision["metricKey"],
         f"decided by {decision['evidence']['basis']}",
         after=decision["active"]["seq"] if decision["active"] else 0,

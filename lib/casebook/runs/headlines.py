@@ -60,18 +60,12 @@ class Headline:
     def of(cls, row, question, *, null=0.0, **names):
         """Effect, interval, counts and verdict of a row of `contrasts` or of `estimates`."""
         known = row.astype(object).where(row.notna(), None)
-        fields = {name: known.get(name) for name in ("system", "against", "reason")}
-        for name in ("level", "baseline"):
-            fields[name] = _around(known.get(name), 0.0)
-        for name in ("low", "high"):
-            fields[name] = _around(known[name], null)
-        for name in ("n", "groups"):
-            fields[name] = known.get(name) and int(known[name])
-        value = known.get("value")
-        if "difference" in row:
-            value = known["difference"]
-            fields["decision"] = known.get("verdict")
-        fields |= {"value": _around(value, null), "null": null}
+        value = known.get("difference", known.get("value"))
+        fields = {"value": _around(value, null), "null": null, "decision": known.get("verdict")}
+        fields |= {name: _around(known[name], null) for name in ("low", "high")}
+        fields |= {name: _around(known.get(name), 0.0) for name in ("level", "baseline")}
+        fields |= {name: known.get(name) and int(known[name]) for name in ("n", "groups")}
+        fields |= {name: known.get(name) for name in ("system", "against", "reason")}
         return cls(question, **fields | names)
 
     @property

@@ -14,7 +14,6 @@ from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
 from casebook.runs.items import STORED_DIGITS, items_json
-from casebook.runs.leaderboard import LEADERBOARD_TIMES
 from casebook.runs.record import RECORD, each_number, json_rows, require
 from casebook.sheets import table_for_csv
 from casebook.stats.samples import number_or_none
@@ -49,9 +48,6 @@ class RunOutputs:
     def _path(self, kind, name, ending):
         return self.folder / kind / f"{self.cell}.{valid_name(name, kind)}.{ending}"
 
-    def _json(self, kind):
-        return _json_path(self.run, self.cell, kind)
-
     def rows(self, frame):
         """Keep the tidy per-unit rows, so that any later comparison can be paired."""
         path = self.folder / "rows" / f"{self.cell}.csv.gz"
@@ -84,7 +80,7 @@ class RunOutputs:
         return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
-        return write_text(self._json("items"), items_json(items))
+        return write_text(_json_path(self.run, self.cell, "items"), items_json(items))
 
     def leaderboard(
         self,
@@ -111,7 +107,9 @@ class RunOutputs:
         if milliseconds:
             table["milliseconds"] = table.index.map(milliseconds)
             self.table(LEADERBOARD_TIMES, table, timed=True)
-        return write_text(self._json("leaderboard"), items_json(_rounded(content)))
+        return write_text(
+            _json_path(self.run, self.cell, "leaderboard"), items_json(_rounded(content))
+        )
 
     def item_page(self, **choice):
         """Address of this cell's items, or of a choice of them, from its own page.
@@ -124,19 +122,23 @@ class RunOutputs:
         return f"../../generated/{item_page_address(self.cell, **choice)}"
 
     def numbers(self, experiment, values):
-        return write_json(self._json("numbers"), {experiment: _rounded(values)})
+        return write_json(
+            _json_path(self.run, self.cell, "numbers"), {experiment: _rounded(values)}
+        )
 
     def contrasts(self, experiment, frames):
         rows = {}
         for dataset, measures in frames.items():
             rows[dataset] = {measure: json_rows(frame) for measure, frame in measures.items()}
-        return write_json(self._json("contrasts"), {experiment: _rounded(rows)})
+        return write_json(
+            _json_path(self.run, self.cell, "contrasts"), {experiment: _rounded(rows)}
+        )
 
     def headlines(self, *headlines):
         """Write each `Headline`, the answers of a chapter; one that answers nothing has no file."""
         if headlines:
             rows = _rounded([asdict(headline) for headline in headlines])
-            write_json(self._json("headlines"), rows)
+            write_json(_json_path(self.run, self.cell, "headlines"), rows)
 
 
 def _csv(frame):
@@ -236,3 +238,66 @@ def require_report(run):
 
 def item_page_address(cell, **choice):
     return f"items.html#{urlencode({'of': cell, **choice})}"
+
+
+# --- a leaderboard: levels of systems, and contrasts of all their pairs, by column
+# Systems are numbers, which index their list of names; a text is a number, which indexes the words
+# of its column.
+
+LEADERBOARD_TIMES = "leaderboard"  # name of a cell's file of times
+LEVEL_COLUMNS = ("value", "low", "high", "n", "control", "reason")
+CONTRAST_COLUMNS = (
+    "system",
+    "against",
+    "difference",
+    "low",
+    "high",
+    "n",
+    "groups",
+    "p",
+    "p_adjusted",
+    "better",
+    "equal",
+    "worse",
+    "verdict",
+    "family",
+    "reason",
+)
+TEXT_COLUMNS = ("verdict", "family", "reason")
+
+
+def measure_table(name, systems, levels, contrasts, margin=None):
+    """What is known of systems by one measure.
+
+    Parameters
+    ----------
+    name : str
+        The measure, as readers see it.
+    systems : sequence of str
+        Names of the systems in files, in their order.
+    levels, contrasts : pandas.DataFrame
+        Rows of `casebook.scores.Scores.estimates`, which may lack a system, and of `Scores.pairs`.
+    margin : float, optional
+        The largest difference that does not matter, if one was declared for this measure.
+    """
+    position = {system: place for place, system in enumerate(systems)}
+    sides = {side: contrasts[side].map(position) for side in ("system", "against")}
+    return {
+        "name": name,
+        "margin": margin or None,
+        "levels": _by_column(levels.set_index("system").reindex(systems), LEVEL_COLUMNS),
+        "contrasts": _by_column(contrasts.assign(**sides), CONTRAST_COLUMNS),
+    }
+
+
+def _by_column(rows, columns):
+    # Of a column of text its words, and their numbers.
+    table = {}
+    for column, values in rows.reindex(columns=list(columns)).items():
+        defined = values.astype(object).where(values.notna(), None).tolist()
+        if column in TEXT_COLUMNS:
+            words = sorted({value for value in defined if value})
+            defined = [words.index(value) if value else None for value in defined]
+            defined = {"words": words, "rows": defined}
+        table[column] = defined
+    return table

@@ -61,7 +61,7 @@ def promote(listing, run, metric, reason, *, force=False, after=None, decision=N
         raise InputError(f"run {run['run']} failed or does not hold {metric_key(metric)!r}")
     folder = listing.folder(run)
     require(folder)
-    with _writing(listing.root, reason):
+    with _writing(listing.root):
         entries = read_promotions(listing.root, metric)
         last = entries[-1] if entries else {"seq": 0, "comparabilityKey": run["key"]}
         if after not in (None, last["seq"]):
@@ -87,7 +87,7 @@ def promote(listing, run, metric, reason, *, force=False, after=None, decision=N
 
 def rollback(root, metric, reason):
     """Promote the run before again; a second time the one before that."""
-    with _writing(root, reason):
+    with _writing(root):
         standing = []  # promotions that were not rolled back
         for entry in read_promotions(root, metric):
             if entry["action"] == "promote":
@@ -162,9 +162,7 @@ def pointer_path(root, metric):
 
 
 @contextlib.contextmanager
-def _writing(root, reason):
-    if not reason.strip():
-        raise InputError("a reason is required: --reason 'why'")
+def _writing(root):
     folder = (root / LOG).parent
     folder.mkdir(parents=True, exist_ok=True)
     refusal = f"{folder}: held by {{}}; try again later"

@@ -63,7 +63,6 @@ def higher_is_better(metric):
 # --- run.json
 
 SCHEMA_VERSION = 1
-SCHEMA_FILE = Path(__file__).parent / "schemas" / "run.schema.json"
 SEAL = "RecordSha256"  # the hash of everything else in a record
 
 
@@ -165,7 +164,6 @@ EVIDENCE_FOLDERS = (
     "tables",
     "figures",
 )
-REMEDY = "restore it from a copy, or run it again"
 
 
 def files_of(run, cell, folders=EVIDENCE_FOLDERS):
@@ -197,7 +195,7 @@ def output_faults(folder, record):
     return faults
 
 
-def require(folder, remedy=REMEDY):
+def require(folder, remedy="restore it from a copy, or run it again"):
     record = read_record(folder / RECORD)
     for name, reason in output_faults(folder, record).items():
         raise InputError(f"{(folder / name).resolve()}: {reason}: {remedy}")

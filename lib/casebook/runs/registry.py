@@ -130,8 +130,11 @@ def discover(folders):
         raise InputError(f"{root}: no such registry: run an experiment, or name --runs-root")
     rows = []
     unreadable = {}
-    for path in _records_below(root):
+    for path in root.rglob(RECORD):
         name = str(path.relative_to(root))
+        hidden = [part for part in Path(name).parts if part[0] in "_." or part == TENANTS]
+        if hidden or path.is_dir():
+            continue
         try:
             record = read_record(path)
         except InputError as error:
@@ -156,13 +159,6 @@ def discover(folders):
     order = ["completed", "run", "path"]
     frame = frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
     return Listing(root, frame, unreadable)
-
-
-def _records_below(root):
-    for folder, names, files in os.walk(root):
-        names[:] = [name for name in names if name[0] not in "_." and name != TENANTS]
-        if RECORD in files:
-            yield Path(folder, RECORD)
 
 
 def model_settings_of(inputs):
@@ -243,7 +239,7 @@ class NoRows(Exception):
 def query_scores(folder, metric):
     """Score and group of every query behind a metric of a run.
 
-    The rows are in the one ``eval.perQuery*.json`` of the folder, or in the rows of the report.
+    The rows are in the first ``eval.perQuery*.json`` of the folder, or in the rows of the report.
     They count only if their mean is the metric: a table may hold other queries, such as a held-out
     half. A run of which any output is gone or was altered is refused.
     """
@@ -252,8 +248,6 @@ def query_scores(folder, metric):
     if value is None:
         raise NoRows(f"{folder.name} holds no value of {metric!r}")
     files = sorted(folder.glob(f"{PER_QUERY_PREFIX}*.json"))
-    if len(files) > 1:
-        raise NoRows(f"several {PER_QUERY_PREFIX} files")
     if files:
         rows = read_per_query(files[0])
         queries = rows["QueryId"].str.lower()

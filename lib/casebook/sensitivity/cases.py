@@ -1,7 +1,6 @@
 """Cases to edit and documents to search: annotated, planted or of one's own."""
 
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +17,6 @@ from casebook.data.tables import (
     read_roles,
     read_table,
     reading_text,
-    records_of,
 )
 from casebook.errors import InputError
 from casebook.models.language import load_language_model
@@ -95,14 +93,10 @@ def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
         raise InputError(f"{path}: the cases need documents to search: name their folder (corpus)")
     path = Path(path)
     cases = path.stem, f"the cases of {path.name}", *read_cases(path, domain, **said)
-    near = partial(neighbours_or_next, domain=domain)
-    return CaseCollection(*cases, read_collection(corpus), near, domain)
+    return CaseCollection(*cases, read_collection(corpus), neighbours_or_next, domain)
 
 
 # ---- cases of a file, with what decides them
-
-# What a row of a file of cases may hold; the first it must.
-CASE_KEYS = tuple(ROLES["cases"])
 
 
 def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=None):
@@ -113,7 +107,7 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
     """
     table = read_table(path, rows, parse=parse_json, alone=True)
     # Without a column of sheets, the columns without a role are the facts.
-    known = {*CASE_KEYS, *(columns or {}).values()}
+    known = {*ROLES["cases"], *(columns or {}).values()}
     is_flat = "fact_sheet" not in [*table, *(columns or {})]
     facts = [name for name in table if is_flat and name not in known]
     reading = read_roles(table, "cases", ["case_id"], columns, further=facts)
@@ -122,7 +116,7 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
     model = _record_model(domain.fact_types)
     sheets = []
     annotations = []
-    for row, cells in records_of(reading.table):
+    for row, cells in reading.table.to_dict("index").items():
         filled = {name: cell for name, cell in cells.items() if cell != ""}
         if is_flat:
             filled["fact_sheet"] = {name: filled[name] for name in facts if name in filled}

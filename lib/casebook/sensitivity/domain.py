@@ -7,21 +7,20 @@ name replaces the library's.
 import itertools
 import json
 import re
+from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import pydantic
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 
-ACTS = Path(__file__).with_name("acts.yml")
-STRUCTURE = Path(__file__).with_name("act_structure.json")
 # Canonical fact types, in the documented order.
 FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
 
@@ -47,12 +46,9 @@ class FactType(_Entry):
 
     name: Name
     values: dict[Name, Forms] = {}
-    ordered: bool = False
     pattern: re.Pattern | None = None
     unit: str = ""
     alternatives: list[Number] = []
-    least: Number = 0
-    most: Number = 1e15
 
     @model_validator(mode="after")
     def _finds(self):
@@ -75,34 +71,16 @@ class FactType(_Entry):
 
     def problem(self, value):
         # Why a value is none of this type; None if it is one.
-        if not self.pattern:
-            return None if value in self.values else f"choose from {', '.join(self.values)}"
-        if isinstance(value, str) or not self.least <= value <= self.most:
-            return f"give a number from {self.least:g} to {self.most:g}"
-        return None
+        if self.pattern:
+            return "give a number" if isinstance(value, str) else None
+        return None if value in self.values else f"choose from {', '.join(self.values)}"
 
     def replacements(self, value):
+        others = self.values
         if self.pattern:
             half = value // 2 if value == int(value) else value / 2
-            numbers = sorted(self.alternatives or [half, 2 * value])
-            return [n for n in numbers if n not in (0, value) and not self.problem(n)]
-        near = list(self.values)
-        if self.ordered:
-            at = near.index(value)
-            near = near[max(at - 1, 0) : at + 2]
-        return [other for other in near if other != value]
-
-
-def _numbered(spans):
-    # The numbers of ``12``, ``12A`` and ``33-41``.
-    numbers = []
-    for span in map(str, spans):
-        match = re.fullmatch(r"(\d{1,3})\s?-\s?(\d{1,3})|\d{1,3}[A-Z]{0,3}", span)
-        if match is None:
-            raise ValueError(f"{span!r} is no section: give 12, 12A or a span such as 33-41")
-        first, last = match.groups()
-        numbers += map(str, range(int(first), int(last) + 1)) if first else [span]
-    return numbers
+            others = sorted(self.alternatives or [half, 2 * value])
+        return [other for other in others if other not in (0, value)]
 
 
 class Act(_Entry):
@@ -114,7 +92,6 @@ class Act(_Entry):
     chapter: str = ""
     matter: Literal["civil", "criminal"] | None = None
     marks: list[Literal["injury", "family"]] = []
-    sections: Annotated[list[int | str], AfterValidator(_numbered)] = []
 
 
 class _File(_Entry):
@@ -124,10 +101,9 @@ class _File(_Entry):
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Acts by code, the chapters of their sections, and further fact types by name."""
+    """Acts by code, and further fact types by name."""
 
     acts: dict = field(repr=False)
-    structure: dict = field(repr=False)
     types: dict = field(default_factory=dict)
     notes: tuple = ()  # on a file of one's own
 
@@ -152,7 +128,7 @@ def _read(path):
 
 
 # The tables of the library: acts of India and Singapore.
-SHIPPED_DOMAIN = Domain(_read(ACTS)[0], json.loads(STRUCTURE.read_text(encoding="utf-8")))
+SHIPPED_DOMAIN = Domain(_read(Path(__file__).with_name("acts.yml"))[0])
 
 
 def read_domain(path):
@@ -163,14 +139,10 @@ def read_domain(path):
     if path is None:
         return SHIPPED_DOMAIN
     acts, types = _read(path)
-    structure = dict(SHIPPED_DOMAIN.structure)
-    for code, act in acts.items():
-        structure.pop(f"{code}-Article-", None)
-        structure[f"{code}-"] = {"": act.sections} if act.sections else {}
     name = Path(path).name
     note = f"{name} adds or replaces {', '.join([*types, *acts])}"
     acts = acts | SHIPPED_DOMAIN.acts | acts  # those of one's own come first
-    return Domain(acts, structure, types, (note,))
+    return Domain(acts, types, (note,))
 
 
 # ---- citations in running text: sections beside an act
@@ -211,14 +183,8 @@ def pattern(name, **pieces):
 # ---- citations
 
 
-class Provision(NamedTuple):
-    """One provision of an act, in normal form, cited at ``text[start:end]``."""
-
-    act: str
-    number: str
-    id: str
-    start: int = 0
-    end: int = 0
+#: One provision of an act, in normal form, cited at ``text[start:end]``.
+Provision = namedtuple("Provision", "act number id start end", defaults=[0, 0])
 
 
 def find_provisions(text, domain=SHIPPED_DOMAIN):
@@ -285,6 +251,11 @@ def normalise_section(citation, domain=SHIPPED_DOMAIN):
 # ---- which sections are neighbours
 
 
+def _leading(number):
+    # 304 of 304A
+    return int(re.match(r"\d+", number)[0])
+
+
 def adjacent_sections(structure, distance=2):
     """Neighbours of each section, closest first.
 
@@ -300,26 +271,25 @@ def adjacent_sections(structure, distance=2):
     return near
 
 
+# Sections by chapter of the acts of India and Singapore.
+STRUCTURE = json.loads(Path(__file__).with_name("act_structure.json").read_text(encoding="utf-8"))
+
+
 @cache
-def _neighbours_in(domain):
-    return adjacent_sections(domain.structure)
+def _shipped_neighbours():
+    return adjacent_sections(STRUCTURE)
 
 
-def neighbours(section, domain=SHIPPED_DOMAIN):
-    return _neighbours_in(domain).get(section, ())
+def neighbours(section):
+    return _shipped_neighbours().get(section, ())
 
 
-def neighbours_or_next(section, domain=SHIPPED_DOMAIN):
+def neighbours_or_next(section):
     # Neighbours of a section; where its act is not known, the numbers before and after it.
-    near = neighbours(section, domain)
+    near = neighbours(section)
     parsed = parse_section(section)
     if near or parsed is None:
         return near
     stem = section.removesuffix(parsed.number)
     number = _leading(parsed.number)
     return tuple(f"{stem}{n}" for n in (number - 1, number + 1) if n > 0)
-
-
-def _leading(number):
-    # 304 of 304A
-    return int(re.match(r"\d+", number)[0])

@@ -26,13 +26,11 @@ LEAST_COMMON = 3
 # ---- sensitivity of retrieval to each fact type
 
 
-def sensitivity(
-    edges, measure=FOOTRULE, *, clusters="case", fact_types=FACT_TYPES, n_resamples=10_000, seed=0
-):
+def sensitivity(edges, measure=FOOTRULE, *, fact_types=FACT_TYPES, n_resamples=10_000, seed=0):
     """Excess of the edits of each fact type over their placebos, beside the change by both.
 
-    A type without an edit is not assessed. `clusters` is ``case``, or ``item``, a fact of a case;
-    p is the sign-flip test of the clusters' mean excess, adjusted by Holm.
+    A type without an edit is not assessed. Cases are clusters; p is the sign-flip test of their
+    mean excess, adjusted by Holm.
     """
     options = {"n_resamples": n_resamples, "seed": seed}
     placebo = f"placebo_{measure}"
@@ -41,28 +39,23 @@ def sensitivity(
         part = edges[edges["fact_type"] == name]
         used = part[part["status"] == OK].astype({measure: float, placebo: float})
         beyond = excess(used, measure).dropna()
-        cluster = used["case_id"]
-        if clusters == "item":
-            cluster = cluster + "\0" + used["item"]
-        of_clusters = beyond.groupby(cluster[beyond.index], sort=False)
-        interval = bootstrap_mean(
-            beyond.to_numpy(),
-            clusters=cluster[beyond.index].tolist(),
-            shares=False,
-            **options,
-        )
-        row = {"fact type": name, **interval.row(), "n": len(used)}
-        row["groups"] = used["case_id"].nunique()
-        row["noops"] = (part["status"] == NOOP).sum()
-        row["change"] = used[measure].mean()
-        row["change by placebos"] = used[placebo].mean()
-        row["p"] = np.nan
-        if len(of_clusters) > 1:
-            test = paired_randomization(of_clusters.mean().to_numpy(), **options)
-            row["p"] = test.pvalue
-        row["reason"] = interval.reason
-        if beyond.empty:
-            row["reason"] = why_undefined(part)
+        cases = used.loc[beyond.index, "case_id"]
+        of_cases = beyond.groupby(cases, sort=False)
+        values = beyond.to_numpy()
+        interval = bootstrap_mean(values, clusters=cases.tolist(), shares=False, **options)
+        row = {
+            "fact type": name,
+            **interval.row(),
+            "n": len(used),
+            "groups": used["case_id"].nunique(),
+            "noops": (part["status"] == NOOP).sum(),
+            "change": used[measure].mean(),
+            "change by placebos": used[placebo].mean(),
+            "p": np.nan,
+            "reason": why_undefined(part) if beyond.empty else interval.reason,
+        }
+        if len(of_cases) > 1:
+            row["p"] = paired_randomization(of_cases.mean().to_numpy(), **options).pvalue
         rows.append(row)
     numbers = dict.fromkeys(["value", "low", "high", "p"], float)
     frame = pd.DataFrame(rows).astype(numbers)
@@ -146,10 +139,9 @@ def _ranked(pairs):
 
 
 def _documented_spearman(of_case):
-    by_name = of_case.sort_values("fact_type")
-    by_score = by_name.sort_values("score", ascending=False, kind="stable")
-    n = len(by_score)
-    squares = (np.arange(1, n + 1) - by_score["importance"].astype(float)) ** 2
+    ranks = of_case.sort_values("fact_type")["score"].rank(ascending=False, method="first")
+    squares = (ranks - of_case["importance"].astype(float)) ** 2
+    n = len(of_case)
     return 1 - 6 * squares.sum() / (n * (n * n - 1))
 
 

@@ -8,10 +8,9 @@ title, sums, ages, lengths of time, and words for evidence. Negation follows Neg
 
 import json
 import re
-from collections import Counter
+from collections import namedtuple
 from functools import cache
 from operator import attrgetter
-from typing import NamedTuple
 
 from casebook.errors import InputError
 from casebook.sensitivity import facts
@@ -30,23 +29,15 @@ HEAD = 4_000  # characters that hold a cause title
 REACH = 60  # characters in which a word says what a number is about
 
 
-class Found(NamedTuple):
+class Found(namedtuple("Found", "kind value start end")):
     # A fact at ``text[start:end]``, of a kind of `facts.LISTS` or of a side.
-
-    kind: str
-    value: object
-    start: int
-    end: int
 
     @property
     def key(self):
         return getattr(self.value, "fact_type", self.kind), str(self.value)
 
 
-class Extraction(NamedTuple):
-    sheet: facts.FactSheet
-    spans: tuple = ()
-    notes: tuple = ()
+Extraction = namedtuple("Extraction", "sheet spans notes", defaults=[(), ()])
 
 
 def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
@@ -99,15 +90,14 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
 
 def _facts_in(text, domain):
     # Of one's own types first: words that tell one of them, or one number, tell no other.
-    found, notes = further_facts(text, domain)
-    own = list(found)
+    own = further_facts(text, domain)
+    found = list(own)
     for kind in ("ages", "amounts", "durations"):
         found += [fact for fact in list(_numbers(text, kind)) if not _overlaps(fact, found)]
     found += [fact for fact in _evidence(text) if not _overlaps(fact, own)]
     provisions, n_unknown = find_provisions(text, domain)
     found += [Found("sections_cited", one.id, one.start, one.end) for one in provisions]
-    if n_unknown:
-        notes.append(f"{n_unknown} provisions of acts that are not known are left out")
+    notes = [f"{n_unknown} provisions of acts that are not known are left out"] if n_unknown else []
     kept = {}
     for fact in sorted(found, key=attrgetter("start")):
         if facts.LISTS[fact.kind][0] not in domain.types:  # which take the place of ours
@@ -226,20 +216,16 @@ def _is_denied(text, match):
 
 
 def further_facts(text, domain):
-    # Facts of one's own types, and notes on numbers out of their bounds.
     found = []
-    outside = Counter()
     for kind in domain.types.values():
         for value, form in kind.finders.items():
             for match in form.finditer(text):
                 if kind.pattern:
                     value = quantity(match["value"])
-                if kind.problem(value):
-                    outside[kind.name] += 1
-                elif not _is_limit(text, match) and not _is_denied(text, match):
+                if not _is_limit(text, match) and not _is_denied(text, match):
                     fact = facts.FurtherFact(fact_type=kind.name, value=value, unit=kind.unit)
                     found.append(Found("further_facts", fact, *match.span()))
-    return found, [f"{n} numbers of {name!r} are out of bounds" for name, n in outside.items()]
+    return found
 
 
 # ---- kinds of both sides

@@ -1,9 +1,7 @@
 """Whether an edited case could exist, by rules or by a language model."""
 
-import itertools
 import re
-from collections import Counter
-from typing import NamedTuple
+from collections import Counter, namedtuple
 
 import pandas as pd
 import pydantic
@@ -14,7 +12,6 @@ from casebook.sensitivity import facts
 from casebook.sensitivity.domain import (
     FACT_TYPES,
     SHIPPED_DOMAIN,
-    parse_section,
     pattern,
     word_lists,
 )
@@ -27,9 +24,7 @@ UNDETERMINED = "undetermined"
 EDIT_OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
 
 
-class Decision(NamedTuple):
-    outcome: str
-    reason: str
+Decision = namedtuple("Decision", "outcome reason")
 
 
 # ---- by rules, most of which are data in words.yml
@@ -48,8 +43,6 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
     reason = None
     if new:
         reason = f"contradiction: {min(new)}"
-    elif edit.fact_type == "Section":
-        reason = _section(edit, domain)
     elif edit.fact_type == "Numerical":
         reason = _number(before, edit, domain)
     if reason:
@@ -106,17 +99,6 @@ def _number(before, edit, domain):
     if is_criminal and value < LEAST_GUILTY and party != "State":
         return f"nobody is guilty at {edit.new} years"
     return None
-
-
-def _section(edit, domain):
-    old, new = map(parse_section, (edit.old, edit.new))
-    if old is None or new is None:
-        return None
-    chapters = domain.structure.get(edit.new.removesuffix(new.number), {})
-    is_known = not chapters or new.number in itertools.chain(*chapters.values())
-    if old.act == new.act and is_known:
-        return None
-    return f"{old.act} has no section {edit.new}"
 
 
 def _side_of(number):

@@ -1,7 +1,7 @@
 """The sensitivity experiment: the same cases edited under several retrieval systems."""
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -21,13 +21,12 @@ from casebook.scores import Scores
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import CaseCollection
 from casebook.sensitivity.domain import neighbours_or_next
-from casebook.sensitivity.edits import Vocabulary, inert_words, single_fact_edits
+from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, why_undefined
 from casebook.sensitivity.plausibility import accept_rates
 from casebook.sensitivity.tree import (
     DISPLACEMENT,
     FOOTRULE,
-    NOOP,
     OK,
     CaseSearch,
     TreeSettings,
@@ -43,24 +42,19 @@ RANDOM_ORDER = "random"
 TYPE_ALONE = "type alone"
 DOCUMENTED_SCORE = "mean displacement"
 SIMPLE_SYSTEM = "bm25"  # the simple system that others are compared with
-PLACEBOS = "placebos"
 BEYOND = "normalised footrule beyond placebos"
 AREA = "AUROC"
-PLACEBOS_ABOVE = "share of placebos above the threshold"
 LEAST_COSINE = 0.45  # below it two wordings do not ask the same
-BETWEEN = "footrule between wordings"
 OTHER_QUESTION = "{}, other question"
 
 NAMES = SYSTEM_NAMES | {
     RANDOM_ORDER: "random order",
     TYPE_ALONE: "fact type alone",
-    PLACEBOS: "placebo edits",
     DOCUMENTED_SCORE: "COUNTERCASE's mean displacement",
 }
 PHRASES = SYSTEM_PHRASES | {
     RANDOM_ORDER: "random order",
     TYPE_ALONE: "the fact type alone",
-    PLACEBOS: "an edit of as many irrelevant words",
     DOCUMENTED_SCORE: "COUNTERCASE's mean displacement without placebos",
 }
 
@@ -100,7 +94,7 @@ class SensitivityStudy:
             rows = rows.assign(reason=why_undefined(edges), verdict=verdicts.NOT_MEASURED)
         rows["level"], rows["baseline"] = used[[FOOTRULE, f"placebo_{FOOTRULE}"]].mean()
         rows["system_phrase"] = f"an edit of a fact under {PHRASES.get(system, system)}"
-        return rows.assign(against_phrase=PHRASES[PLACEBOS])
+        return rows.assign(against_phrase="an edit of as many irrelevant words")
 
     def beyond_by_type(self, systems=None):
         """Mean excess by fact type; verdicts by Holm's test over the types of each system.
@@ -127,7 +121,8 @@ class SensitivityStudy:
         placebos = self.placebos[system].query("status == @OK")
         exceeds = (placebos[DISPLACEMENT] > threshold).astype(float).to_frame(system)
         clusters = placebos["case_id"]
-        scores = self._scores(exceeds, PLACEBOS_ABOVE, "placebo edits", clusters=clusters)
+        measure = "share of placebos above the threshold"
+        scores = self._scores(exceeds, measure, "placebo edits", clusters=clusters)
         return scores.estimates().head(len(placebos))
 
     # --- which facts decide
@@ -254,8 +249,7 @@ class SensitivityStudy:
 
 def gaps(sheets, domain, annotations=None):
     """What cases lack, a line for each, before anything is searched."""
-    neighbours = partial(neighbours_or_next, domain=domain)
-    edits = [single_fact_edits(sheet, neighbours, domain=domain) for sheet in sheets]
+    edits = [single_fact_edits(sheet, neighbours_or_next, domain=domain) for sheet in sheets]
     edited = {edit.fact_type for of_sheet in edits for edit in of_sheet}
     for name in domain.fact_types:
         if name not in edited:
@@ -272,7 +266,6 @@ def run_sensitivity_study(
     validator=None,
     k=10,
     encoder=None,
-    chunking=True,
     n_resamples=10_000,
 ):
     """Trees of a collection of cases under several systems and random order.
@@ -282,17 +275,12 @@ def run_sensitivity_study(
     """
     settings = settings or TreeSettings()
     index = CorpusIndex(cases.documents, encoder)
-    vocabulary = Vocabulary(cases.documents["text"])  # once: long judgments take seconds
-    inert = inert_words(vocabulary, cases.sheets, cases.domain)
     trees = {}
     for system in track([*systems, RANDOM_ORDER], "systems"):
-        search = case_search(system, index, k, chunking=chunking)
-        search.vocabulary = vocabulary
-        grown = cases.sheets, search, settings, cases.neighbours, validator, inert
+        search = case_search(system, index, k, chunking=False)
+        grown = cases.sheets, search, settings, cases.neighbours, validator
         trees[system] = grow_trees(*grown, domain=cases.domain)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
-    if validator is None and all(frame["status"].eq(NOOP).all() for frame in edges.values()):
-        raise InputError(f"{cases.name}: no fact has a plausible edit: add facts")
     placebos = {system: placebo_frame(grown) for system, grown in trees.items()}
     options = {"n_resamples": n_resamples, "seed": settings.seed}
     return SensitivityStudy(cases, trees, edges, placebos, options)
@@ -300,8 +288,8 @@ def run_sensitivity_study(
 
 def run_case(sheet, documents, settings, validator, domain, *, mode="full", encoder=None, k=10):
     search = case_search(mode, CorpusIndex(documents, encoder), k)
-    neighbours = partial(neighbours_or_next, domain=domain)
-    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, domain=domain)
+    grown = [sheet], search, settings, neighbours_or_next, validator
+    (tree,) = grow_trees(*grown, domain=domain)
     return tree
 
 
@@ -377,4 +365,4 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
     of_data = dataset.name, dataset.card.title if dataset.card else dataset.name
     about = {"cluster": "groups of questions", "names": names, "phrases": phrases, "seed": seed}
     about |= {"unit": "pairs of wordings", "clusters": pairs["group"]} | options
-    return Scores(values, BETWEEN, *of_data, **about)
+    return Scores(values, "footrule between wordings", *of_data, **about)

@@ -1,8 +1,8 @@
 """The tree of edited cases, one fact per edge, and its edges as tidy rows."""
 
+from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,30 +18,27 @@ from casebook.sensitivity.plausibility import ACCEPT, rules
 EXPANSION_THRESHOLD = 1.0
 
 
-@dataclass(frozen=True)
-class TreeSettings:
+# Settings by name, with what they are by default.
+SETTINGS = {
+    "max_depth": 2,
+    "children": 5,
+    "threshold": EXPANSION_THRESHOLD,
+    "placebo_draws": 4,
+    "original": False,
+    "seed": 0,
+}
+
+
+class TreeSettings(namedtuple("TreeSettings", SETTINGS, defaults=SETTINGS.values())):
     """How a tree grows: its size, its budget, its placebos, and what its queries contain.
 
     `original` are the documented edits: the first of the list, states may return, numbers without
     bounds, no placebo, and queries that state the outcome.
     """
 
-    max_depth: int = 2
-    children: int | None = 5
-    threshold: float = EXPANSION_THRESHOLD
-    placebo_draws: int = 4
-    original: bool = False
-    seed: int = 0
 
-
-class CaseRanking(NamedTuple):
-    # Cases that one query retrieves, the document that stands for each, and its score.
-
-    cases: tuple = ()
-    documents: tuple = ()
-    scores: tuple = ()
-
-
+#: Cases that one query retrieves, the document that stands for each, and its score.
+CaseRanking = namedtuple("CaseRanking", "cases documents scores", defaults=[(), (), ()])
 NOTHING = CaseRanking()
 
 
@@ -98,7 +95,6 @@ def grow_trees(
     settings=None,
     neighbours=None,
     validator=None,
-    inert=None,
     *,
     domain=SHIPPED_DOMAIN,
 ):
@@ -117,8 +113,6 @@ def grow_trees(
     validator : callable, optional
         Judges an edit of a sheet, by default by `plausibility.rules`; only accepted edits are
         tried.
-    inert : Inert, optional
-        Words of placebos; by default those of `edits.inert_words`.
     domain : Domain, optional
         Acts and fact types of your own, as `read_domain` gives them.
 
@@ -141,9 +135,8 @@ def grow_trees(
     """
     settings = settings or TreeSettings()
     validator = validator or partial(rules, domain=domain)
-    if settings.original or not settings.placebo_draws:
-        inert = edits.NO_WORDS
-    elif inert is None:
+    inert = edits.NO_WORDS
+    if settings.placebo_draws and not settings.original:
         inert = edits.inert_words(search.vocabulary, sheets, domain)
     trees = []
     for sheet in sheets:

@@ -1,7 +1,5 @@
 """What `casebook shift train`, `run` and `eval` do and store, under the documented names."""
 
-import contextlib
-import itertools
 import uuid
 from collections import namedtuple
 from pathlib import Path
@@ -9,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from casebook.data import load
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
 from casebook.measures.ranking_measures import ORIGINAL
@@ -36,19 +33,15 @@ from casebook.shift.embedded import (
     per_query,
 )
 from casebook.shift.gate import evaluate_shift, judge_shift, profile_rules
-from casebook.shift.learn import CANDIDATE_SCALES, DOCUMENTED_MODE, TRAINING_MODES, learn_posneg
+from casebook.shift.learn import CANDIDATE_SCALES, DOCUMENTED_MODE, learn_posneg
 from casebook.shift.segments import means_and_gains
-from casebook.stats.samples import check_choice
 from casebook.verdicts import PASS
 
 RESULT = "shift-training-result"
 STATS = "training_stats.json"
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
 _STEMS = {"map@1": "Map", "ndcg@3": "Ndcg3"}
-_TOP_DIMENSIONS = 8
-_DECIMALS = 12  # of selection scores: what is below decides no tie
-# A stored training: its folder, and its fields under the documented names.
-Training = namedtuple("Training", "folder values")
+_NEEDED = {"DeltaVector", "IsCancelled", "Labels", "Scale", "SelectionScore"}  # of a training
 # What a shift is learned on, and with which settings.
 Setup = namedtuple(
     "Setup",
@@ -59,20 +52,18 @@ Setup = namedtuple(
 
 def prepare(setup):
     """Load, embed and divide a dataset: all of it, its parts, and labels that fingerprint them."""
-    check_choice("mode", setup.mode, TRAINING_MODES)  # before any vector is computed
     encoder = load_encoder(setup.embedder)
-    data = embed(load(setup.dataset), encoder)
+    data = embed(setup.dataset, encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
     parts = {part: data.take(rows) for part, rows in division.items()}
     machine = model_settings().fingerprint
     split = {part: queries.query_ids for part, queries in parts.items()}
-    sizes = {part: len(rows) for part, rows in division.items()}
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
         "SplitHash": digest(split),
         "SplitBy": setup.by,
-        "SplitSizes": sizes,
+        "SplitSizes": {part: len(rows) for part, rows in division.items()},
         "SplitShares": SPLIT_SHARES,
         "Encoder": encoder.name,
         "EncoderHash": encoder.model_hash,
@@ -101,14 +92,13 @@ def train_shift(setup, root):
     shift = learn_posneg(parts["train"], setup.mode, hard_negatives=setup.hard_negatives)
     dev = parts["dev"]
     means = {}
-    scores = {}
     for scale in CANDIDATE_SCALES:
         found = dev.score(dev.queries + scale * shift.move(dev.queries), DOCUMENTED_MEASURES)
-        means[scale] = found.mean().set_axis(SELECTION_WEIGHTS).to_dict()
-        scores[scale] = selection_score(means[0.0], means[scale])
-    scale = max(scores, key=scores.get)  # the first of equals
+        means[scale] = found.mean().set_axis(SELECTION_WEIGHTS)
+    before = means[0.0]
+    scale = max(means, key=lambda scale: selection_score(before, means[scale]))
     workflow, _ = names_of(data.dataset)
-    folder, values = write_training(root, workflow, shift, means[0.0], means[scale], scale, labels)
+    folder, values = write_training(root, workflow, shift, before, means[scale], scale, labels)
     split = {part: queries.query_ids for part, queries in parts.items()}
     write_json(folder / "split.json", split)
     return folder, values, shift.stats
@@ -117,7 +107,7 @@ def train_shift(setup, root):
 def selection_score(before, after):
     """Weighted gain of both documented measures, by which scale and best training are chosen."""
     gain = sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
-    return round(gain, _DECIMALS)
+    return round(gain, 12)  # what is below decides no tie
 
 
 def write_training(root, workflow, shift, before, after, scale, labels):
@@ -150,70 +140,58 @@ def write_training(root, workflow, shift, before, after, scale, labels):
     write_json(folder / STATS, shift.stats)
     write_json(folder / f"{RESULT}.json", values)
     largest = pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1]
-    components = largest.head(_TOP_DIMENSIONS).map("{:+z.6f}".format)
-    fields = [pair for pair in values.items() if not isinstance(pair[1], list | dict)]
-    tables = {("field", "value"): fields, ("dimension", "value"): components.items()}
-    _write_readable(folder / f"{RESULT}.md", workflow, tables)
+    components = largest.head(8).map("{:+z.6f}".format)
+    fields = values | components.add_prefix("dimension ").to_dict()
+    _write_readable(folder / f"{RESULT}.md", fields)
     return folder, values
 
 
 def stamped_folder(root, stem, moment):
-    """A new folder named after a moment, or the next free one of its second."""
-    for number in itertools.count():
-        folder = Path(root) / f"{stem}_{moment:%Y%m%d_%H%M%S}_{number:03d}"
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(parents=True)
-            return folder
+    """A new folder named after a moment, and numbered within its second."""
+    name = f"{stem}_{moment:%Y%m%d_%H%M%S}"
+    number = len(list(Path(root).glob(f"{name}_*")))
+    folder = Path(root) / f"{name}_{number:03d}"
+    folder.mkdir(parents=True)
+    return folder
 
 
-def _write_readable(path, title, tables):
-    lines = [f"# {title}"]
-    for head, body in tables.items():
-        lines.append("")
-        for row in [head, ["---"] * len(head), *body]:
-            cells = " | ".join(map(str, row))
-            lines.append(f"| {cells} |")
-    write_text(path, "\n".join(lines) + "\n")
+def _write_readable(path, values):
+    """A table of single values, under the name of the workflow."""
+    fields = [pair for pair in values.items() if not isinstance(pair[1], list | dict)]
+    table = pd.DataFrame(fields, columns=["field", "value"])
+    text = table.to_markdown(index=False, disable_numparse=True)
+    write_text(path, f"# {values['WorkflowName']}\n\n{text}\n")
 
 
 def read_training(folder):
     path = Path(folder) / f"{RESULT}.json"
-    try:
-        values = read_json(path)
-        values["DeltaVector"] = np.array(values["DeltaVector"], dtype=float)
-        for name in ("Scale", "SelectionScore"):
-            values[name] = float(values[name])
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not a training result: {error}") from None
-    return Training(Path(folder), values)
+    values = read_json(path)
+    if not isinstance(values, dict) or not values.keys() >= _NEEDED:
+        raise InputError(f"{path}: not a training result of 'casebook shift train'")
+    return values
 
 
 def best_training(root, workflow, newest=False):
     """The training with the highest selection score, of equals the newest; or the newest of all.
 
-    The best is chosen among those that were not cancelled; what cannot be read is passed over.
+    The best is chosen among those that were not cancelled, if there is one.
     """
-    found = []
-    for folder in sorted(Path(root).glob(f"{workflow}-training_*"), reverse=True):
-        with contextlib.suppress(InputError):
-            found.append(read_training(folder))
-    if not found:
+    paths = sorted(Path(root).glob(f"{workflow}-training_*/{RESULT}.json"), reverse=True)
+    if not paths:
         raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
     if newest:
-        return found[0]
-    found = [training for training in found if not training.values["IsCancelled"]]
-    if not found:
-        raise InputError(f"{root}: every training of {workflow} was cancelled: use --latest")
-    return max(found, key=lambda training: training.values["SelectionScore"])
+        return read_training(paths[0].parent)
+    found = [read_training(path.parent) for path in paths]
+    return max(found, key=lambda values: (not values["IsCancelled"], values["SelectionScore"]))
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
-    if folder is None:
-        folder = best_training(root, names_of(load(dataset))[0], newest).folder
-    training = read_training(folder)
-    labels = training.values["Labels"]
+    """A stored training, of a folder or of those below a root, and how it was learned."""
+    workflow, _ = names_of(dataset)
+    values = read_training(folder) if folder else best_training(root, workflow, newest)
+    labels = values["Labels"]
     options = {"by": labels["SplitBy"], "seed": labels["Seed"], **labels["Parameters"]}
-    return training, Setup(str(dataset), labels["Encoder"], **options)
+    return values, Setup(dataset, labels["Encoder"], **options)
 
 
 # --- application
@@ -221,19 +199,16 @@ def find_training(dataset, root, *, newest=False, folder=None):
 
 def applied_shift(training, labels, scale=None):
     """Scale and vector of a stored shift, and why it moves nothing; None if it does."""
-    values = training.values
     for key in ("DatasetHash", "SplitHash", "EncoderHash"):
-        if values["Labels"].get(key) != labels[key]:
+        if training["Labels"].get(key) != labels[key]:
             raise InputError(
-                f"{training.folder}: was trained with another {key}; train again, "
+                f"{training['BaseDirectory']}: was trained with another {key}; train again, "
                 "so that no test query was learned from"
             )
-    scale = values["Scale"] if scale is None else scale
-    if not np.isfinite(scale):
-        raise InputError(f"the scale must be a finite number, not {scale}")
-    note = why_unmoved(values, scale)
+    scale = training["Scale"] if scale is None else scale
+    note = why_unmoved(training, scale)
     scale = 0.0 if note else scale
-    return scale, scale * values["DeltaVector"], note
+    return scale, scale * np.array(training["DeltaVector"]), note
 
 
 def why_unmoved(values, scale):
@@ -268,7 +243,7 @@ def run_shift(setup, training, layout, *, scale=None):
     values = {
         "WorkflowName": workflow,
         "CreatedUtc": utc(started),
-        "TrainingId": training.folder.name,
+        "TrainingId": training["BaseDirectory"],
         "Scale": scale,
         "PolicyCount": len(data.documents),
         "EffectiveQueryCount": len(test),
@@ -276,24 +251,13 @@ def run_shift(setup, training, layout, *, scale=None):
         "DroppedQueries": labels["Queries"]["reasons"],
     }
     for key, stem in _STEMS.items():
-        found = metrics[key]
-        values[f"{stem}Baseline"] = found["baseline"]["value"]
-        values[f"{stem}PosNeg"] = found["posneg"]["value"]
-        values[f"Delta{stem}"] = found["delta"]["value"]
-        values[f"Delta{stem}Ci"] = found["delta"]["ci"]
-    train = parts["train"]  # on which a gain is memory
-    for name, moved in {"Baseline": train.queries, "PosNeg": train.queries + move}.items():
-        means = train.score(moved, DOCUMENTED_MEASURES).mean()
-        for stem, mean in zip(_STEMS.values(), means, strict=True):
-            values[f"Train{stem}{name}"] = mean
+        values[f"{stem}Baseline"] = metrics[key]["baseline"]["value"]
+        values[f"{stem}PosNeg"] = metrics[key]["posneg"]["value"]
+        values[f"Delta{stem}"] = metrics[key]["delta"]["value"]
+        values[f"Delta{stem}Ci"] = metrics[key]["delta"]["ci"]
     folder = stamped_folder(layout.results, f"{workflow}-run", started)
     write_json(folder / "metrics-posneg.json", values)
-    table = []
-    for measure, numbers in metrics.items():
-        texts = map(text_of, numbers.values())
-        table.append((measure, *texts, len(test)))
-    head = ("measure", "baseline", "shifted", "delta", "n")
-    _write_readable(folder / "metrics-posneg.md", workflow, {head: table})
+    _write_readable(folder / "metrics-posneg.md", values)
     groups = pd.Series(clusters)
     if test.dataset.groups is not None:  # names of the data; groups that share a question are one
         own = pd.Series(test.query_ids).map(test.dataset.groups).groupby(clusters)
@@ -310,19 +274,17 @@ def run_shift(setup, training, layout, *, scale=None):
             started=started,
             completed=now(),
             success=True,
-            labels=labels | {"Training": training.folder.name, "Scale": applied},
+            labels=labels | {"Training": training["BaseDirectory"], "Scale": applied},
             metrics=means,
         )
         records.append(str(record_run(layout, record, rows)))
-    about = {"folder": str(folder), "runs": records, "note": note}
-    return about | {"values": values, "measures": metrics}
-
-
-def text_of(number):
-    low, high = number["ci"]
-    why = (number["reason"] or "no interval").replace("_", " ")
-    value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
-    return value + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")
+    return {
+        "folder": str(folder),
+        "runs": records,
+        "note": note,
+        "values": values,
+        "measures": metrics,
+    }
 
 
 # --- evaluators and gate
@@ -333,7 +295,6 @@ def run_evaluators(
     training,
     layout,
     *,
-    shift="learned",
     baseline=True,
     mode="per-query",
     scale=None,
@@ -342,31 +303,21 @@ def run_evaluators(
     decision="bound",
 ):
     """Run the evaluators on the test queries, decide on the shift, write manifest and gate."""
-    check_choice("shift", shift, ("learned", "identity", "zero"))
     profile_rules(profile, eps)  # an unknown profile is refused before any vector is computed
     _, parts, labels = prepare(setup)
     started = now()
     test = parts["test"]
-    note = None
-    vectors = np.zeros_like(test.queries) if shift == "zero" else test.queries
-    if shift == "learned":
-        _, move, note = applied_shift(training, labels, scale)
-        vectors = test.queries + move
-    evaluation = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
+    _, move, note = applied_shift(training, labels, scale)
+    evaluation = evaluate_shift(test, test.queries + move, baseline=baseline, mode=mode)
     kind = "evaluation+baseline" if baseline else "evaluation"
     run_id = uuid.uuid4().hex
     folder = evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
-    documents, dimensions = test.documents.shape
-    references = {
-        "totalDocuments": documents,
-        "dimensions": dimensions,
-        "provider": labels["Encoder"],
-    }
+    n, dimensions = test.documents.shape
     manifest = {
         "kind": kind,
         "runId": run_id,
-        "source": str(setup.dataset),
-        "shift": shift,
+        "source": setup.dataset.key,
+        "shift": "learned",
         "useBaseline": baseline,
         "dataset": test.dataset.name,
         "startedAtUtc": utc(started),
@@ -377,10 +328,14 @@ def run_evaluators(
         "queryRole": "test",
         "refRole": "documents",
         "queryCount": len(test),
-        "refCount": documents,
+        "refCount": n,
         "embeddingsRoot": None,
         "refsManifestPath": None,
-        "refsManifest": references,
+        "refsManifest": {
+            "totalDocuments": n,
+            "dimensions": dimensions,
+            "provider": labels["Encoder"],
+        },
         "labels": labels,
         "metrics": evaluation.metrics,
         "degenerate": evaluation.degenerate,
@@ -389,8 +344,14 @@ def run_evaluators(
     verdict = None
     notes = []
     if baseline:
-        options = {"eps": eps, "decision": decision, "seed": setup.seed}
-        report = judge_shift(evaluation, profile, clusters=group_labels(test), **options)
+        report = judge_shift(
+            evaluation,
+            profile,
+            eps=eps,
+            decision=decision,
+            clusters=group_labels(test),
+            seed=setup.seed,
+        )
         verdict = report.verdict
         notes = [check.pop("note") for check in report.checks]
         gate = {
@@ -411,5 +372,11 @@ def run_evaluators(
             "Metrics": evaluation.metrics,
         }
         write_json(folder / "acceptance_gate.json", gate)
-    about = {"folder": str(folder), "verdict": verdict, "notes": notes}
-    return about | {"n": len(test), "note": note, "metrics": evaluation.metrics}
+    return {
+        "folder": str(folder),
+        "verdict": verdict,
+        "notes": notes,
+        "n": len(test),
+        "note": note,
+        "metrics": evaluation.metrics,
+    }

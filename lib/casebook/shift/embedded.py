@@ -56,11 +56,10 @@ class EmbeddedDataset:
         )
 
     def account(self):
-        n_dropped = len(self.dropped)
         return {
-            "n_total": len(self) + n_dropped,
+            "n_total": len(self) + len(self.dropped),
             "n_effective": len(self),
-            "n_dropped": n_dropped,
+            "n_dropped": len(self.dropped),
             "reasons": dict(Counter(self.dropped.values()).most_common()),
         }
 
@@ -78,10 +77,9 @@ class EmbeddedDataset:
 
     def run(self, vectors):
         found = {}
-        for query, pool, scores in zip(
-            self.query_ids, self.pools, self.scores(vectors), strict=True
-        ):
-            found[query] = dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
+        for query, ranking in zip(self.query_ids, self.rankings(vectors), strict=True):
+            pool, cosines, _ = ranking
+            found[query] = dict(zip(self.doc_ids[pool], cosines.tolist(), strict=True))
         return found
 
     def qrels(self):

@@ -5,7 +5,6 @@ counts as relevant. That mode is there, marked diagnostic; by default each query
 the documents ranked for it, by its judgements.
 """
 
-import math
 import time
 from collections import namedtuple
 from dataclasses import replace
@@ -13,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.errors import InputError
 from casebook.frames import contrasts
-from casebook.stats.intervals import FEWEST, too_few
+from casebook.stats.intervals import FEWEST, bounds_text, too_few
 from casebook.stats.samples import check_choice, number_or_none
 from casebook.tables import reason_text
 from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, UNDECIDED, gate_verdict, worst_verdict
@@ -46,7 +44,6 @@ GateReport = namedtuple("GateReport", "verdict checks")
 
 def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     """Run all evaluators on shifted queries, and on the unshifted ones."""
-    check_choice("mode", mode, ("per-query", "shared"))
     sides = {"shift": vectors, "baseline": data.queries} if baseline else {"shift": vectors}
     frames = {side: pd.DataFrame(index=data.query_ids) for side in sides}
     durations = {}
@@ -90,11 +87,8 @@ def _evaluator(name, data, vectors, mode):
 def profile_rules(name, eps=None):
     """Tolerated loss of each evaluator in a profile, or one for all."""
     check_choice("gate profile", name, PROFILES)
-    if eps is None:
-        return PROFILES[name]
-    if not 0 <= eps < math.inf:
-        raise InputError(f"the gate's eps must be at least 0 and finite, not {eps}")
-    return dict.fromkeys(PROFILES[name], float(eps))
+    rules = PROFILES[name]
+    return rules if eps is None else dict.fromkeys(rules, eps)
 
 
 def judge_shift(
@@ -135,9 +129,6 @@ def _decided(row, threshold, decision, clusters):
 
 def _note(check):
     verdict = check["verdict"].upper().replace("PASS", "OK")
-    text = f"{verdict}: {check['metric']}={check['delta']:+z.4f}"
-    if check["low"] is not None:
-        text += f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
-    if check["reason"]:
-        text += f" ({reason_text(check['reason'])})"
-    return text
+    bounds = bounds_text(check["low"], check["high"], "+z.4f")
+    reason = f"({reason_text(check['reason'])})" if check["reason"] else ""
+    return f"{verdict}: {check['metric']}={check['delta']:+z.4f} {bounds} {reason}".rstrip()

@@ -9,7 +9,7 @@ import pandas as pd
 
 from casebook.shift.embedded import folds, per_query
 from casebook.shift.segments import PER_QUERY_COLUMNS, fit_tau, gap_gain
-from casebook.stats.samples import check_choice, check_count
+from casebook.stats.samples import check_choice
 
 DOCUMENTED_MODE = "posneg-uniform"
 TRAINING_MODES = (
@@ -108,7 +108,7 @@ def learn_posneg(
     Raises
     ------
     InputError
-        If the mode is unknown or a number is out of range.
+        If the mode is unknown.
 
     Examples
     --------
@@ -126,7 +126,6 @@ def learn_posneg(
     [1.0, -1.0]
     """
     check_choice("mode", mode, TRAINING_MODES)
-    check_count("hard_negatives", hard_negatives)
     if mode == "posneg-relative":
         max_norm = RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1)))
     if mode == "posneg-contrast":
@@ -140,14 +139,10 @@ def learn_posneg(
     n = len(directions)
     lengths = np.linalg.norm(directions, axis=1)
     units = directions / lengths[:, None]
-    resultant = None
-    if n:
-        resultant = float(np.linalg.norm(units.mean(axis=0)))
-    else:
-        lengths = np.zeros(1)
-    if mode == "posneg-unit":
-        directions = units
-    vector = directions.sum(axis=0) / max(n, 1)
+    resultant = float(np.linalg.norm(units.mean(axis=0))) if n else None
+    shown = lengths if n else np.zeros(1)
+    summands = units if mode == "posneg-unit" else directions
+    vector = summands.sum(axis=0) / max(n, 1)
     norm = float(np.linalg.norm(vector))
     if norm > max_norm:
         vector = vector * max_norm / norm
@@ -156,9 +151,9 @@ def learn_posneg(
         "UniquePairs": len(pairs),
         "ZeroDirections": len(found) - n,
         "ContradictoryPairs": sum((b, a) in pairs for a, b in pairs) // 2,
-        "AvgDirectionNorm": float(lengths.mean()),
-        "MinDirectionNorm": float(lengths.min()),
-        "MaxDirectionNorm": float(lengths.max()),
+        "AvgDirectionNorm": float(shown.mean()),
+        "MinDirectionNorm": float(shown.min()),
+        "MaxDirectionNorm": float(shown.max()),
         "NormClipApplied": norm > max_norm,
         "ClipNorm": max_norm,
         "PreClipDeltaNorm": norm,
@@ -238,11 +233,11 @@ class CrossFit:
             vectors[fold] += by * selection.shift.move(self.data.queries[fold])
         return vectors
 
-    def unmoved(self, scale=None):
-        """Why no query was moved, at the chosen scales or at a fixed one; None if any was."""
-        if (self.shifted(scale) != self.data.queries).any():
+    def unmoved(self):
+        """Why no query was moved; None if any was."""
+        if (self.shifted() != self.data.queries).any():
             return None
-        if scale is None and not self.unmoved(scale=1.0):
+        if (self.shifted(scale=1.0) != self.data.queries).any():
             return "every fold chose scale 0, so no question was moved"
         return "no shift was learned, so no question was moved"
 

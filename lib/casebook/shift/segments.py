@@ -30,7 +30,6 @@ class Segments(BaseModel):
     """A segments file: two per-query files, and for each query whether to shift it."""
 
     metric: Metric = "ndcg@3"
-    eps: float | None = None
     baseline: Path = Field(validation_alias=AliasChoices("baselinepath", "variantapath"))
     shifted: Path = Field(validation_alias=AliasChoices("posnegpath", "variantbpath"))
     decisions: dict[str, Decision]
@@ -50,11 +49,8 @@ def read_segments(path):
     return segments
 
 
-def compare_segments(segments, metric=None, *, seed=0):
+def compare_segments(segments, *, seed=0):
     """Compare baseline, shifted and segmented rankings: counts, means and paired differences."""
-    metric = (metric or segments.metric).lower()
-    if metric not in PER_QUERY_COLUMNS:
-        raise InputError(f"metric {metric!r}: choose {', '.join(PER_QUERY_COLUMNS)}")
     base, shifted = map(_by_query, (segments.baseline, segments.shifted))
     used = base.index.intersection(shifted.index, sort=False)
     if used.empty:
@@ -76,7 +72,7 @@ def compare_segments(segments, metric=None, *, seed=0):
         "skip": n - applied,
         "groups": groups.nunique(),
     }
-    compared = {"metric": metric, "counts": counts, "kpi": {}, "delta": {}}
+    compared = {"metric": segments.metric, "counts": counts, "kpi": {}, "delta": {}}
     for measure, column in PER_QUERY_COLUMNS.items():
         columns = {"Baseline": base[column], "PosNeg": shifted[column]}
         systems = pd.DataFrame(columns).loc[used]

@@ -18,7 +18,6 @@ from casebook.shift.learn import (
     AS_DOCUMENTED,
     CANDIDATE_SCALES,
     DOCUMENTED_MODE,
-    FIXED_SCALES,
     GAP_MEASURE,
     LEARNERS,
     RIDGE,
@@ -29,7 +28,6 @@ from casebook.shift.learn import (
 from casebook.shift.segments import PER_QUERY_COLUMNS, gap_gain
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import generator
-from casebook.trec import ranked
 
 BASELINE = "baseline"
 CHANCE = "chance"
@@ -38,7 +36,6 @@ MAIN_SYSTEMS = (AS_DOCUMENTED, DOCUMENTED_MODE, RIDGE)
 RANDOM = "{}-random"
 LEAKING = "{}-leaking"
 IN_SAMPLE = "{}-in-sample"
-CEILING = "{}-oracle-scale"
 # Ends of what a learner can choose from.
 _ENDS = {
     "scale": [max(CANDIDATE_SCALES)],
@@ -54,7 +51,8 @@ PHRASES = {key: system["phrase"] for key, system in _SYSTEMS.items()}
 class ShiftStudy(ScoredSystems):
     """Scores of all systems on all queries, and the shifts behind them."""
 
-    data: object
+    dataset: object
+    data: object  # its vectors
     scores: dict  # for each measure a frame, queries x systems
     fits: dict  # cross-fitted learners by name
     others: dict  # fits that leak, or are evaluated in sample
@@ -65,10 +63,6 @@ class ShiftStudy(ScoredSystems):
     names = NAMES
     phrases = PHRASES
     unmeasured = None
-
-    @property
-    def dataset(self):
-        return self.data.dataset
 
     @cached_property
     def clusters(self):
@@ -86,17 +80,12 @@ class ShiftStudy(ScoredSystems):
         reasons = {name: fit.unmoved() for name, fit in (self.fits | self.others).items()}
         for name in MAIN_SYSTEMS:
             reasons[RANDOM.format(name)] = reasons[name]
-            reasons[CEILING.format(name)] = self.fits[name].unmoved(scale=1.0)
         return {name: reason for name, reason in reasons.items() if reason}
 
     def same_inputs(self, pairs):
         still = self.unmoved | {BASELINE: ""}
-        same = {}
-        for pair in pairs:
-            if still.keys() >= set(pair):
-                first, second = pair
-                same[pair] = still[first] or still[second]
-        return same
+        pairs = [pair for pair in pairs if still.keys() >= set(pair)]
+        return {pair: still[pair[0]] or still[pair[1]] for pair in pairs}
 
     @property
     def unseen(self):
@@ -113,26 +102,19 @@ class ShiftStudy(ScoredSystems):
 
     def runs(self):
         """Runs of the learned shifts, and without one: scores by query and document, best first."""
-        queries = {BASELINE: self.data.queries}
-        queries |= {name: fit.shifted() for name, fit in self.fits.items()}
-        found = {}
-        for system, vectors in queries.items():
-            run = self.data.run(vectors)
-            found[system] = {query: dict(ranked(scores)) for query, scores in run.items()}
-        return found
+        runs = {name: self.data.run(fit.shifted()) for name, fit in self.fits.items()}
+        return {BASELINE: self.data.run(self.data.queries)} | runs
 
     @cached_property
     def notes(self):
         """Learners that chose an end of what they could choose from."""
         notes = {}
         for name, fit in self.fits.items():
-            choices = fit.choices()
+            counts = fit.choices().reindex(columns=list(_ENDS)).isin(_ENDS).sum()
             texts = []
-            for column, ends in _ENDS.items():
-                count = choices[column].isin(ends).sum() if column in choices else 0
-                if count:
-                    tried = " or ".join(f"{end:g}" for end in ends)
-                    texts.append(f"{count} of {len(choices)} folds chose the {column} {tried}")
+            for column, count in counts[counts > 0].items():
+                tried = " or ".join(f"{end:g}" for end in _ENDS[column])
+                texts.append(f"{count} of {len(fit.folds)} folds chose the {column} {tried}")
             if texts:
                 notes[name] = f"{NAMES[name]}: {' and '.join(texts)}, ends of those tried."
         return notes
@@ -159,13 +141,11 @@ def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws
     frames[CHANCE] = random_order(data.qrels(), data.run(data.queries), list(SHIFT_MEASURES))
     for name in MAIN_SYSTEMS:
         frames[RANDOM.format(name)] = random_directions(fits[name], draws=draws, seed=seed)
-        if name not in FIXED_SCALES:
-            frames[CEILING.format(name)] = oracle_scale(fits[name])
     scores = {
         measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
         for measure in SHIFT_MEASURES
     }
-    return ShiftStudy(data, scores, fits, others, by)
+    return ShiftStudy(dataset, data, scores, fits, others, by)
 
 
 def random_directions(fit, *, draws=20, seed=0):
@@ -181,12 +161,6 @@ def random_directions(fit, *, draws=20, seed=0):
             vectors[fold] += lengths[fold, None] * direction / np.linalg.norm(direction)
         frames.append(fit.data.score(vectors))
     return sum(frames) / draws
-
-
-def oracle_scale(fit):
-    """Scores at the best scale of each query and measure by its labels: a ceiling, no system."""
-    frames = [fit.data.score(fit.shifted(scale=scale)) for scale in CANDIDATE_SCALES]
-    return pd.concat(frames).groupby(level=0, sort=False).max()
 
 
 def scores_by_scale(study, system, measure=SELECTION_MEASURE):
