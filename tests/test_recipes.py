@@ -17,7 +17,7 @@ from serving import _Quiet, answering, response
 from casebook.assistant.answer import reply_columns
 from casebook.assistant.log import read_log
 from casebook.data import load
-from casebook.data.convert import convert
+from casebook.data.folders import convert
 from casebook.data.scored import read_scores
 from casebook.paths import ROOT
 from casebook.raters.annotations import read_criteria

@@ -7,7 +7,7 @@ __version__ = "1.0.0"
 # Public names by module. They are loaded when first used, so that `import casebook` is quick.
 _PUBLIC = {
     "data.registry": ["list_datasets", "load"],
-    "data.claims": ["load_claims"],
+    "data.sets": ["load_claims"],
     "trec": ["read_qrels", "read_run", "write_run"],
     "measures.ranking": ["evaluate"],
     "measures.agreement": ["agreement_table", "krippendorff_alpha"],

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
-from casebook.data.claims import load_claims
+from casebook.data.sets import load_claims
 from casebook.errors import InputError
 
 PLAIN = {"id": 1, "claim": "Rent is due."}

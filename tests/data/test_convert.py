@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from casebook.data import load
-from casebook.data.convert import convert
+from casebook.data.folders import convert
 from casebook.errors import InputError
 
 TABLES = {

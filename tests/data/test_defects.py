@@ -6,7 +6,7 @@ import pytest
 from beir_folders import write_beir
 from cases import failing
 
-from casebook.data.defects import folder_defects
+from casebook.data.folders import folder_defects
 
 CORPUS = [("d1", "Rent", "The rent is due."), ("d2", "", "No dogs."), ("d3", "Heat", "Ask us.")]
 QUERIES = [("q1", "When is the rent due?"), ("q2", "May I have a dog?"), ("q3", "Heating?")]

@@ -103,7 +103,8 @@ def test_rows_that_are_all_the_same_are_neither_better_nor_worse(registry):
     assert gate["verdict"] == "pass" and "no row differs" in gate["notes"]
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+# The other designs, and more studies, are those of make validate.
+@pytest.mark.parametrize("design", ["unequal"])
 def test_equal_systems_whose_queries_move_together_are_not_told_apart(design):
     by_test, by_interval = rejections(DESIGNS[design], 60)
     assert by_test == by_interval <= 0.07

@@ -236,6 +236,8 @@ def plain(value):
     """What JSON can hold: frames as lists of rows, undefined numbers as None."""
     if hasattr(value, "to_json"):
         return json.loads(value.to_json(orient="records", double_precision=15, date_format="iso"))
+    if hasattr(value, "number"):  # an interval
+        return plain(value.number())
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -56,7 +56,7 @@ def convert(
     for text in qrels:
         split, between, path = text.rpartition("=")
         splits[split if between else "test"] = path
-    readings = data.convert.convert(out, corpus, queries, splits, columns=columns)
+    readings = data.folders.convert(out, corpus, queries, splits, columns=columns)
     report = {part: reading.record() for part, reading in readings.items()}
     folder = out if out.is_absolute() else f"./{out}"
     following = f"next, casebook run retrieval_ablation -p dataset={folder}"

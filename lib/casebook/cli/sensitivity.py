@@ -73,7 +73,7 @@ def evaluate(
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
     _say_gaps(collection.sheets, domain, collection.annotations)
     mode = search.pop("mode")
-    search |= {"validator": judge, "chunking": False, "n_resamples": n_resamples}
+    search |= {"validator": judge, "n_resamples": n_resamples}
     study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)
     tables = study.tables(mode, DECISIVE if threshold is None else threshold)
     notes = _notes(domain, judge)

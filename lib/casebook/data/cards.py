@@ -12,8 +12,7 @@ from casebook import paths
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 
-# Loaders that a card may name, and the kind of data that each gives. Loaders of claims are
-# functions of casebook.data.claims, all others of casebook.data.sets.
+# Loaders that a card may name, functions of casebook.data.sets, and the kind of data of each.
 KIND_OF_LOADER = {
     "beir": "retrieval",
     "beir_halves": "retrieval",
@@ -61,9 +60,6 @@ class Source(_Strict):
     @property
     def address(self):
         return self.url or self.wheel
-
-    def path_of(self, name):
-        return self.rename.get(name, name)
 
     def __str__(self):
         return self.address or (f"mirror/{self.mirror}" if self.mirror else "the project")

@@ -1,4 +1,4 @@
-"""Collections in folders: BEIR, and documents with TREC judgements."""
+"""Collections in folders: BEIR, and documents with TREC judgements; read, written and checked."""
 
 from pathlib import Path
 
@@ -6,14 +6,20 @@ import pandas as pd
 
 from casebook.data.rankings import read_rankings
 from casebook.data.splits import RetrievalDataset
+from casebook.data.tables import read_roles, read_table, refusal
 from casebook.errors import InputError
+from casebook.files import new_folder
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl, read_text
+from casebook.stats.samples import check_choice
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.
 MAX_MISSING = 0.05
 LAYOUT = "corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
+PARTS = ("corpus", "queries", "qrels")
+PAIR = ["query", "document"]
+MOST_EXAMPLES = 3  # of a defect
 
 
 def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING, card=None):
@@ -115,3 +121,112 @@ def one_of(folder, stem):
             return path
     problem = f"has no {stem}.jsonl" if folder.is_dir() else "no such folder"
     raise InputError(f"{folder}: {problem}: give one with {LAYOUT}, or with .txt and .md files")
+
+
+# --- tables of any format, written as a folder
+
+
+def convert(out, corpus, queries=None, qrels=None, *, columns=None):
+    """Write tables of documents, questions and judgements, by split, as a folder; give readings.
+
+    `columns` names columns by table and role, ``{"corpus.text": "body"}``. Readings are by part,
+    such as ``qrels test``.
+    """
+    told = {part: {} for part in PARTS}
+    for key, name in (columns or {}).items():
+        part, _, role = key.partition(".")
+        check_choice("part of --columns PART.ROLE=COLUMN", part, PARTS)
+        told[part][role] = name
+    readings = {}
+    contents = {}
+    for part, path in {"corpus": corpus, "queries": queries}.items():
+        if path is not None:
+            texts, readings[part] = _texts(part, path, told[part])
+            contents[f"{part}.jsonl"] = texts.to_json(
+                orient="records", lines=True, force_ascii=False
+            )
+    for split, path in (qrels or {}).items():
+        name = f"qrels/{valid_name(split, 'split')}.tsv"
+        rankings, reading = read_rankings(path, "qrels", told["qrels"], prefix="qrels.")
+        judged = [(query, *pair) for query, row in rankings.items() for pair in row.items()]
+        table = pd.DataFrame(judged, columns=["query-id", "corpus-id", "score"])
+        contents[name] = table.to_csv(sep="\t", index=False)
+        if reading is not None:  # as it is of TREC's own text
+            readings[f"qrels {split}"] = reading
+    with new_folder(Path(out), "name a new folder") as folder:
+        for name, text in contents.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    return readings
+
+
+# Documents or questions that have a text, and what was read.
+def _texts(part, path, columns):
+    reading = read_roles(read_table(path), part, ["id", "text"], columns, prefix=f"{part}.")
+    for role in reading.columns:
+        reading.texts(role, may_be_empty=role != "id")
+    reading.refuse_repeats("id")
+    texts = reading.cells("title") + reading.cells("text")
+    rows = reading.table[texts.str.strip() != ""]
+    if rows.empty:
+        raise refusal(path, "has no row with a text")
+    reading.notes.append(f"{len(rows)} of {len(texts)} rows have a text and are taken")
+    return rows.rename(columns={"id": "_id"}), reading
+
+
+# --- what is there twice, or nowhere
+
+
+def folder_defects(folder):
+    """Repeated ids and texts, unknown ids, conflicting grades, and questions shared by splits.
+
+    A line for each check that finds something, with how many of how many, and examples. Texts are
+    compared without letter case and blanks. What a reader refuses is counted all the same.
+    """
+    documents = _records(one_of(folder, "corpus"))
+    questions = _records(one_of(folder, "queries"))
+    judged = _judgements(folder)
+    asked = judged[["split", "query"]].drop_duplicates()
+    asked = asked.merge(questions, left_on="query", right_on="id")
+    asked["id"] += " (" + asked["split"] + ")"
+    once = asked.drop_duplicates(["split", "text"])
+    has_document = judged["document"].isin(documents["id"])
+    has_question = judged["query"].isin(questions["id"])
+    filled = documents[documents["text"] != ""]
+    checks = {
+        "documents of one id": _repeated(documents, "id"),
+        "questions of one id": _repeated(questions, "id"),
+        "documents of one text": _repeated(filled, "text"),
+        "questions of one text": _repeated(questions, "text"),
+        "questions of two splits": _repeated(once, "text"),
+        "unknown ids": judged["id"].mask(has_document & has_question),
+        "pairs judged twice": _repeated(judged, ["split", *PAIR]),
+    }
+    for check, names in checks.items():
+        found = names.dropna()
+        if len(found):
+            examples = "; ".join(found[:MOST_EXAMPLES])
+            yield f"{check}: {len(found):,} of {len(names):,}, such as {examples}"
+
+
+# Ids of records that are like an earlier one, with its id.
+def _repeated(records, keys):
+    first = records.groupby(keys)["id"].transform("first")
+    names = records["id"] + " = " + first
+    return names.where(records.duplicated(keys))
+
+
+def _judgements(folder):
+    needed = [*PAIR, "value"]
+    tables = {path.stem: read_table(path) for path in sorted(folder.glob("qrels/*.tsv"))}
+    read = {split: read_roles(table, "qrels", needed).table for split, table in tables.items()}
+    judged = pd.concat(read, names=["split"]).reset_index()
+    judged["id"] = judged[needed].agg(" ".join, axis=1) + " (" + judged["split"] + ")"
+    return judged
+
+
+# Ids, and titles with texts as they are compared.
+def _records(path):
+    records = pd.DataFrame([record for _, record in read_jsonl(path, ["_id", "text"])])
+    texts = with_titles(records)["text"].str.lower().str.split().str.join(" ")
+    return pd.DataFrame({"id": records["_id"], "text": texts})

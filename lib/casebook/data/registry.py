@@ -7,10 +7,9 @@ from dataclasses import replace
 import pandas as pd
 
 from casebook import paths
-from casebook.data import claims, sets, sources
+from casebook.data import sets, sources
 from casebook.data.cards import cards
-from casebook.data.defects import folder_defects
-from casebook.data.folders import MAX_MISSING, load_folder, with_titles
+from casebook.data.folders import MAX_MISSING, folder_defects, load_folder, with_titles
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.plugins import callable_plugin, called, is_plugin
@@ -93,8 +92,7 @@ def _of_plugin(name, split):
 
 def read_split(card, files, split):
     """Run the card's loader on {name: path}, and compare counts with the card."""
-    read = getattr(claims if card.kind == "claims" else sets, card.loader)
-    dataset = read(card, files, split)
+    dataset = getattr(sets, card.loader)(card, files, split)
     expected = card.splits[split].model_dump(exclude={"note"})
     if dataset.counts != expected:
         problem = f"expected {_counted(expected)}, found {_counted(dataset.counts)}"

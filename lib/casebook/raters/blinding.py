@@ -13,9 +13,7 @@ from casebook.frames import coefficients
 from casebook.sheets import BOOKS
 from casebook.stats.intervals import Interval, wilson
 
-FOLDS = 10
 MOST_FEATURES = 20_000
-LEAK_COLUMNS = ["file", "where", "kind", "found"]
 
 
 def scan_forms(forms, words):
@@ -44,7 +42,7 @@ def scan_forms(forms, words):
             if defect.kind in ("extra_sheet", "extra_column"):
                 found = defect.column or defect.found
                 leaks.append((str(form.path), defect.sheet, defect.kind, found))
-    return pd.DataFrame(leaks, columns=LEAK_COLUMNS)
+    return pd.DataFrame(leaks, columns=["file", "where", "kind", "found"])
 
 
 # What a workbook holds besides its cells: names of sheets, properties, comments.
@@ -61,7 +59,7 @@ def _parts(path):
 # --- what the texts give away
 
 
-def guess_arms(focus, against, *, folds=FOLDS, n_permutations=200, seed=0):
+def guess_arms(focus, against, *, folds=10, n_permutations=200, seed=0):
     """Share of items whose systems a classifier names by their texts.
 
     It has not seen the item; p is by exchanging the systems within items.

@@ -18,13 +18,12 @@ from scipy.sparse.csgraph import connected_components
 from casebook.errors import InputError
 from casebook.stats.samples import check_count, generator
 
-ID_DIGITS = 12
 ATTEMPTS = 200  # to assign raters so that common items link all of them
 
 
 # An id that only the secret leads back to what it names.
 def opaque_id(secret, *parts):
-    return _digest(secret, parts).hex()[:ID_DIGITS]
+    return _digest(secret, parts).hex()[:12]
 
 
 # Random numbers that follow from the secret, not from the public seed.

@@ -19,8 +19,10 @@ MARGIN = 0.05
 """Win rates so far from 1/2 count as no difference."""
 
 VOTES = {"wins": 1, "ties": 0, "losses": -1}
-RATE_COLUMNS = ["who", "wins", "ties", "losses", "missing", "value", "low", "high", "p", "p_holm"]
-RATE_COLUMNS += ["verdict", "n", "groups", "reason"]
+RATE_COLUMNS = [
+    *("who", "wins", "ties", "losses", "missing", "value", "low", "high"),
+    *("p", "p_holm", "verdict", "n", "groups", "reason"),
+]
 FEWEST_RATERS = 3
 
 

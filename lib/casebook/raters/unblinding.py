@@ -188,11 +188,14 @@ def read_votes(forms, side_column=None, *, last_column=False):
         column = key_column(form.path, list(rows)[1:], side_column, last_column)
         require_values(form.path, form.sheet, rows[[column]])
         sides = rows[column].astype(str).str.strip()
-        rows["left"] = sides.map(LEFT)
-        rows["right"] = sides.map(RIGHT)
-        rows["item_id"] = rows["prompt_text"].str.split().str.join(" ")
-        rows["place"] = range(1, len(rows) + 1)
-        tables.append(rows.assign(rater=form.rater))
+        rows = rows.assign(
+            rater=form.rater,
+            item_id=rows["prompt_text"].str.split().str.join(" "),
+            place=range(1, len(rows) + 1),
+            left=sides.map(LEFT),
+            right=sides.map(RIGHT),
+        )
+        tables.append(rows)
     kept = [rows.drop_duplicates("item_id") for rows in tables]
     votes = pd.concat(kept)
     n_forms = votes["item_id"].value_counts()

@@ -98,9 +98,6 @@ def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
 
 # ---- cases of a file, with what decides them
 
-# What a row of a file of cases may hold; the first it must.
-CASE_KEYS = tuple(ROLES["cases"])
-
 
 def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=None):
     """Cases of a table, a row a case, or of a .json of one case: sheets, annotations, account.
@@ -110,7 +107,7 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
     """
     table = read_table(path, rows, parse=parse_json, alone=True)
     # Without a column of sheets, the columns without a role are the facts.
-    known = {*CASE_KEYS, *(columns or {}).values()}
+    known = {*ROLES["cases"], *(columns or {}).values()}
     is_flat = "fact_sheet" not in [*table, *(columns or {})]
     facts = [name for name in table if is_flat and name not in known]
     reading = read_roles(table, "cases", ["case_id"], columns, further=facts)

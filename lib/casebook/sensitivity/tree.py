@@ -1,8 +1,8 @@
 """The tree of edited cases, one fact per edge, and its edges as tidy rows."""
 
+from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,30 +18,27 @@ from casebook.sensitivity.plausibility import ACCEPT, rules
 EXPANSION_THRESHOLD = 1.0
 
 
-@dataclass(frozen=True)
-class TreeSettings:
+# Settings by name, with what they are by default.
+SETTINGS = {
+    "max_depth": 2,
+    "children": 5,
+    "threshold": EXPANSION_THRESHOLD,
+    "placebo_draws": 4,
+    "original": False,
+    "seed": 0,
+}
+
+
+class TreeSettings(namedtuple("TreeSettings", SETTINGS, defaults=SETTINGS.values())):
     """How a tree grows: its size, its budget, its placebos, and what its queries contain.
 
     `original` are the documented edits: the first of the list, states may return, numbers without
     bounds, no placebo, and queries that state the outcome.
     """
 
-    max_depth: int = 2
-    children: int | None = 5
-    threshold: float = EXPANSION_THRESHOLD
-    placebo_draws: int = 4
-    original: bool = False
-    seed: int = 0
 
-
-class CaseRanking(NamedTuple):
-    # Cases that one query retrieves, the document that stands for each, and its score.
-
-    cases: tuple = ()
-    documents: tuple = ()
-    scores: tuple = ()
-
-
+#: Cases that one query retrieves, the document that stands for each, and its score.
+CaseRanking = namedtuple("CaseRanking", "cases documents scores", defaults=[(), (), ()])
 NOTHING = CaseRanking()
 
 
