@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import not_refused
+from cases import not_refused
 from simulated import Simulated
 
 from casebook.data.splits import RetrievalDataset
