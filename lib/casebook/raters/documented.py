@@ -19,6 +19,7 @@ from casebook.raters.preference import (
     count_votes,
     crossed_mean,
 )
+from casebook.raters.ratings import rounded
 from casebook.raters.unblinding import BASE, LEFT, RAG, RIGHT, Votes, decode_judgements
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
@@ -118,7 +119,7 @@ def _mean_ratings(table):
         row = {}
         for scale in DOCUMENTED_SCALES:
             mean = table[system, scale].mean(skipna=False)
-            row[f"{scale}_mean"] = _rounded(mean)
+            row[f"{scale}_mean"] = rounded(mean, 3)
         printed[system] = row | {"n": len(table)}
     return printed
 
@@ -130,16 +131,12 @@ def _agreement(table):
     found = measure("fleiss_kappa", votes, wide=True)
     observed = found.percent_agreement
     return {
-        "fleiss_kappa": _rounded(found.estimate),
-        "raw_observed_agreement": _rounded(observed),
-        "raw_observed_agreement_pct": _rounded(observed and observed * 100, 1),
+        "fleiss_kappa": rounded(found.estimate, 3),
+        "raw_observed_agreement": rounded(observed, 3),
+        "raw_observed_agreement_pct": rounded(observed and observed * 100, 1),
         "n_items": len(votes),
         "n_raters_expected": votes.shape[1],
     }
-
-
-def _rounded(value, digits=3):
-    return None if pd.isna(value) else round(float(value), digits)
 
 
 def beside_standard(analysis):

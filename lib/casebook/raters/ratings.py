@@ -101,5 +101,5 @@ def documented_means(ratings):
     }
 
 
-def rounded(mean):
-    return round(mean, 2)
+def rounded(value, digits=2):
+    return None if pd.isna(value) else round(float(value), digits)
