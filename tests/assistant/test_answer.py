@@ -4,7 +4,7 @@ import json
 from contextlib import ExitStack
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 from serving import chatting, completion, replying, response
 
 from casebook.assistant.answer import answer_questions, read_question_list, without_thinking

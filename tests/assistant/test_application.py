@@ -6,7 +6,7 @@ import math
 import sys
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.assistant.answer import ask_application, reply_columns
 from casebook.assistant.log import read_log

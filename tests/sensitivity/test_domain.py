@@ -5,7 +5,7 @@ import re
 
 import pytest
 import yaml
-from refusals import not_refused
+from cases import not_refused
 
 from casebook import extract_sheet
 from casebook.paths import ROOT

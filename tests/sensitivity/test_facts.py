@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts

@@ -12,8 +12,7 @@ from casebook.assistant.log import ASSISTANT_WORDS
 from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.explain.study import Explained
-from casebook.findings import interval_verdicts
-from casebook.frames import OTHER, PLANNED, areas
+from casebook.frames import OTHER, PLANNED, areas, interval_verdicts
 from casebook.measures.faithfulness import documented_faithfulness, faithfulness
 from casebook.measures.mentions import share_named
 from casebook.measures.quotations import bracket_references, share_quoted_rightly

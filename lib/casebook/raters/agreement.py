@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from casebook.findings import interval_verdicts
+from casebook.frames import interval_verdicts
 from casebook.measures.agreement import COEFFICIENT_TITLES, agreement_table
 from casebook.runs.headlines import HELPS, HURTS
 from casebook.scores import Scores

@@ -126,8 +126,8 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     --------
     >>> from casebook.raters.documented import example_votes
     >>> analysis = analyse(example_votes(), n_resamples=200, permutations=19)
-    >>> print(answer_lines(analysis)[0][:38])
-    Win rate, ties as half of RAG is 0.625
+    >>> print(answer_lines(analysis)[0][:49])
+    Win rate, ties as half of RAG is above 0.5: 0.625
     >>> agreement = analysis.tables["agreement"].set_index("coefficient")
     >>> round(float(agreement.loc["fleiss_kappa", "estimate"]), 3)
     0.13

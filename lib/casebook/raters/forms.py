@@ -324,7 +324,7 @@ def _write_cells(sheet, lines):
             if text is None:
                 cell.protection = Protection(locked=False)
                 continue
-            cell.value = sheets.for_workbook(text)
+            cell.value = text
             cell.data_type = "s"  # text that begins with "=" would become a formula
             cell.number_format = "@"
             cell.fill = GREY

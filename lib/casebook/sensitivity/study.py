@@ -8,7 +8,6 @@ import pandas as pd
 
 from casebook import frames, verdicts
 from casebook.errors import InputError
-from casebook.findings import interval_verdicts
 from casebook.measures.rankshift import normalised_footrule
 from casebook.models.encoders import load_encoder
 from casebook.plugins import is_plugin
@@ -149,7 +148,7 @@ class SensitivityStudy:
         scores = self.pairs[[*self.systems, TYPE_ALONE]]
         rows = frames.areas(self.pairs["dispositive"], scores, self.pairs["case_id"].tolist())
         is_exact = rows["value"].eq(0.5) & rows["low"].isna()  # every pair scores the same
-        rows["verdict"] = interval_verdicts(rows, 0.5).mask(is_exact, verdicts.NO_DIFFERENCE)
+        rows["verdict"] = frames.interval_verdicts(rows, 0.5).mask(is_exact, verdicts.NO_DIFFERENCE)
         return self._described(rows.assign(null=0.5, margin=verdicts.margin_of(AREA)))
 
     def against_simple(self, system, margin=None):
