@@ -43,8 +43,8 @@ def scan_forms(forms, words):
     return pd.DataFrame(leaks, columns=["file", "where", "kind", "found"])
 
 
-# What a workbook holds besides its cells: names of sheets, properties, comments.
 def _parts(path):
+    """What a workbook holds besides its cells: names of sheets, properties, comments."""
     if path.suffix.lower() not in BOOKS:
         return
     with zipfile.ZipFile(path) as archive:

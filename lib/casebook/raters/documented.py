@@ -112,8 +112,8 @@ def documented_lines(analysis):
     return lines[1:]
 
 
-# Mean ratings; a blank one makes nan.
 def _mean_ratings(table):
+    """Mean ratings; a blank one makes nan."""
     printed = {}
     for system in (RAG, BASE):
         row = {}
@@ -124,8 +124,8 @@ def _mean_ratings(table):
     return printed
 
 
-# Fleiss' kappa on the items for which all raters voted.
 def _agreement(table):
+    """Fleiss' kappa on the items for which all raters voted."""
     table = table.drop_duplicates(["item_id", "rater"], keep="last")
     votes = table.pivot(index="item_id", columns="rater", values="vote").dropna()  # noqa: PD010
     found = measure("fleiss_kappa", votes, wide=True)
@@ -186,8 +186,8 @@ def votes_of(dataset):
     return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
 
 
-# Of the reconstruction's tables those that do not depend on who cast which vote.
 def published_tables(tables):
+    """Of the reconstruction's tables those that do not depend on who cast which vote."""
     agreement = tables["agreement"].assign(reason="dealt_at_random")
     agreement[["new_panel_low", "new_panel_high"]] = np.nan
     return {"win_rates": tables["win_rates"], "agreement": agreement}
@@ -208,8 +208,8 @@ def example_votes():
     return _study_votes(table)
 
 
-# Votes of a table in the columns of a data set of votes.
 def _study_votes(table):
+    """Votes of a table in the columns of a data set of votes."""
     rag_left = table["rag_side"] == "S1"
     rows = table.rename(columns={"prompt": "prompt_text", "row": "place"}).assign(
         item_id=table["item"].map("item{:02d}".format),
