@@ -47,13 +47,6 @@ def test_answers_of_one_source_are_not_told_apart():
 # --- leaks ------------------------------------------------------------------
 
 
-def test_our_forms_are_clean(study):
-    for kind in ("xlsx", "csv"):
-        forms = read_forms(study.glob(f"for_raters/*.{kind}"))
-        assert len(forms) == 4
-        assert scan_forms(forms, NAMES).empty
-
-
 def test_documented_forms_leak_in_every_known_way(tmp_path):
     found = scan_forms(read_forms(write_forms(tmp_path)), ["rag", "base"])
     kinds = found.groupby("kind")["file"].nunique().to_dict()
@@ -65,29 +58,17 @@ def test_documented_forms_leak_in_every_known_way(tmp_path):
     }
 
 
-def spoil_property(book):
-    book.properties.creator = "Grounded team"
-
-
-def spoil_sheet(book):
-    book.create_sheet("answer_key").sheet_state = "hidden"
-
-
-def writing(cell, text):
-    def change(book):
-        book["ratings"][cell] = text
-
-    return change
-
-
 @pytest.mark.parametrize(
     "change, kinds",
     [
-        (spoil_property, {"word"}),
-        (spoil_sheet, {"extra_sheet"}),
-        (writing("A2", "grounded_017"), {"word"}),
-        (writing("C2", "As the grounded system I say"), {"word_in_text"}),
-        (writing("C2", "a groundedness of complaints"), set()),
+        (lambda book: setattr(book.properties, "creator", "Grounded team"), {"word"}),
+        (lambda book: book.create_sheet("answer_key"), {"extra_sheet"}),
+        (lambda book: setattr(book["ratings"]["A2"], "value", "grounded_017"), {"word"}),
+        (
+            lambda book: setattr(book["ratings"]["C2"], "value", "As grounded I say"),
+            {"word_in_text"},
+        ),
+        (lambda book: setattr(book["ratings"]["C2"], "value", "groundedness of it"), set()),
     ],
 )
 def test_each_leak_is_found(study, tmp_path, change, kinds):
