@@ -1,10 +1,19 @@
 """Our claims with their collection and a fitted judge, and results made by hand."""
 
+from pathlib import Path
+
 import pytest
 
 from casebook.factcheck.decompose import SubClaim
 from casebook.factcheck.study import CheckedClaims
 from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide_claim
+from casebook.readers import read_yaml
+
+
+@pytest.fixture(scope="session")
+def cases():
+    """Cases worked out by hand."""
+    return read_yaml(Path(__file__).with_name("cases.yml"))
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,12 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck import pipeline
-from casebook.factcheck.claims import Claim
+from casebook.factcheck.claims import Claim, load_documents
 from casebook.factcheck.decompose import SubClaim, decompose
 from casebook.factcheck.evidence import (
     CREDIBILITY,
     EvidenceBase,
     documented_rating,
-    load_documents,
     rate,
     read_rating_table,
 )
@@ -23,13 +22,10 @@ from casebook.factcheck.explain import minimal_removal
 from casebook.factcheck.judges import ModelStance, PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, CheckerConfig, FactChecker
 from casebook.factcheck.score import outcomes
-from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_yaml
 
 HAIL = [{"doc_id": "a", "text": "Hail."}]
-CASES = read_yaml(Path(__file__).with_name("cases.yml"))
-GARDEN = read_yaml(Path(__file__).with_name("garden.yml"))
 
 
 def test_evidence_of_held_out_claims_stands_where_it_says(own):
@@ -51,19 +47,15 @@ def test_evidence_of_held_out_claims_stands_where_it_says(own):
     assert np.mean(right) > 0.75 and np.mean(found) > 0.9
 
 
-@pytest.mark.parametrize("half", ["dev", "held out"])
+@pytest.mark.parametrize("half", [pytest.param("dev", marks=pytest.mark.faults), "held out"])
 def test_each_part_of_a_claim_needs_its_own_support(half):
     """Two-part claims on an invented garden, half of them with one exchanged name.
 
     `dev` was in sight of the rules.
     """
-    documents = pd.DataFrame(GARDEN)
-    checker = FactChecker(
-        EvidenceBase(documents[["id", "text"]].rename(columns={"id": "doc_id"})), PublicJudge()
-    )
-    claims = [
-        claim for document in GARDEN if document["half"] == half for claim in document["claims"]
-    ]
+    garden = pd.DataFrame(read_yaml(Path(__file__).with_name("garden.yml")))
+    checker = FactChecker(garden[["id", "text"]].rename(columns={"id": "doc_id"}))
+    claims = garden.loc[garden["half"] == half, "claims"].sum()
     labels = Counter(claim["label"] for claim in claims)
     results = [checker.check(claim["claim"]) for claim in claims]
     right = [
@@ -109,7 +101,7 @@ def test_crashes_are_outcomes_named_and_counted(base):
             raise error
 
     results = FactChecker(base).check_all(
-        [Claim("1", "x" * 100_000), Claim("2", ""), Claim("3", "Rain is wet.")]
+        [Claim("1", " and it pays" * 99), Claim("2", ""), Claim("3", "Rain is wet.")]
     )
     assert [result.verdict is None for result in results] == [True, True, False] and len(
         results[0].claim
@@ -124,15 +116,8 @@ def test_crashes_are_outcomes_named_and_counted(base):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})), "at least one document"),
-        (
-            lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})),
-            "'a' occurs twice",
-        ),
-        (
-            lambda: FactChecker(HAIL, None, CheckerConfig(k=6)),
-            "unknown k 6: choose from 1, 2, 3, 4, 5",
-        ),
+        (lambda: EvidenceBase([]), "lack the column 'doc_id'"),
+        (lambda: EvidenceBase([*HAIL, *HAIL]), "'a' occurs twice"),
         (lambda: FactChecker(HAIL, None, CheckerConfig(gate="x")), "gate 'x'"),
         (
             lambda: FactChecker(HAIL, None, CheckerConfig(decomposition="magic")),
@@ -152,7 +137,6 @@ def test_documents_of_two_folders_have_the_names_of_their_folders(tmp_path):
         (tmp_path / name / "a.txt").write_text(f"Of {name}.")
     documents = load_documents([str(tmp_path / name) for name in names])
     assert documents["doc_id"].tolist() == ["leases:a.txt", "rulings:a.txt"]
-    assert load_documents([str(tmp_path / "leases")])["doc_id"].tolist() == ["a.txt"]
 
 
 def test_fusion_of_queries():
@@ -195,14 +179,11 @@ def test_documented_queries():
     assert pipeline.documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
 
 
-def test_levels_of_credibility():
-    rows = CASES["credibility"]
+def test_levels_of_credibility(cases):
+    rows = cases["credibility"]
     levels = [[url, documented_rating(url).level, rate(url).level] for url, *_ in rows]
     assert levels == rows
-
-
-def test_documented_scores_in_their_order():
-    scores = CASES["documented_credibility"]
+    scores = cases["documented_credibility"]
     assert {url: documented_rating(url).score for url in scores} == scores
 
 

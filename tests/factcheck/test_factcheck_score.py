@@ -3,7 +3,6 @@
 import functools
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,7 @@ import pytest
 from casebook.factcheck import score as scoring
 from casebook.factcheck.score import run_log, score_files
 from casebook.factcheck.verdict import SUPPORTS, Rule
-from casebook.readers import read_yaml
 
-CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 
 
@@ -76,9 +73,9 @@ def score(casebook):
     return functools.partial(casebook, "factcheck", "score")
 
 
-def test_bad_files_end_with_one_line(score, write):
+def test_bad_files_end_with_one_line(score, write, cases):
     wrong = []
-    for gold, pred, options, message in CASES["refused_labels"]:
+    for gold, pred, options, message in cases["refused_labels"]:
         code, _, error = score(write("gold.jsonl", gold), write("pred.jsonl", pred), *options)
         if code != 1 or not re.search(message, error) or error.count("\n") != 1:
             wrong.append((message, code, error))

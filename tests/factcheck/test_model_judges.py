@@ -1,5 +1,8 @@
 """Judges that are models: how passages are joined, what is asked, and what commands make of it."""
 
+from types import SimpleNamespace
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -57,9 +60,7 @@ def test_the_largest_entailment_stands_against_the_largest_contradiction():
     assert [stance for stance, _ in judged(rows, documents)] == [SUPPORTS, REFUTES, NEUTRAL]
     together = judged({"a b": (0.8, 0.1)}, passages("a", "b"))
     assert together == [(SUPPORTS, pytest.approx(8 / 9))] * 2
-
-
-def test_a_side_needs_more_than_half():
+    # a side needs more than half
     assert judged({"a": (0.5, 0.2)}, passages("a")) == [(NEUTRAL, None)]
     assert judged({"a": (0.51, 0.2)}, passages("a"))[0][0] == SUPPORTS
     assert judged({}, []) == []
@@ -79,24 +80,14 @@ def test_premises_are_in_the_order_of_the_document_and_long_ones_are_read_in_win
     assert model.asked[-1][0].endswith(" w449")
 
 
-class Speaker:
+def speaker(*answers):
     """A language model that gives its answers in turn."""
-
-    def __init__(self, *answers):
-        self.answers = list(answers)
-        self.prompts = []
-
-    def complete_json(self, prompt, schema):
-        self.prompts.append(prompt)
-        return self.answers[min(len(self.prompts), len(self.answers)) - 1]
-
-
-def said(verdict, probability):
-    return {"verdict": verdict, "probability": probability}
+    said = [{"verdict": verdict, "probability": p} for verdict, p in answers]
+    return SimpleNamespace(complete_json=Mock(side_effect=said))
 
 
 def test_a_language_model_is_asked_once_for_each_document():
-    model = Speaker(said(SUPPORTS, 0.9), said(REFUTES, 0.8), said(NEUTRAL, 0.7))
+    model = speaker((SUPPORTS, 0.9), (REFUTES, 0.8), (NEUTRAL, 0.7))
     texts = passages("a", "b", header="Vale") + passages("c", row=1) + passages("d", row=2)
     stances = ModelStance(model).judge("The claim.", texts)
     assert stances == [
@@ -105,18 +96,9 @@ def test_a_language_model_is_asked_once_for_each_document():
         (REFUTES, pytest.approx(0.2)),
         (NEUTRAL, None),
     ]
-    assert len(model.prompts) == 3
-    assert "Claim: The claim.\n" in model.prompts[0]
-    assert "Passages from Vale:\na\nb\n" in model.prompts[0]
-    assert "Passages:\nc\n" in model.prompts[1]
-
-
-@pytest.mark.parametrize(
-    "answer", [said("perhaps", 0.5), said(SUPPORTS, 1.5), said(SUPPORTS, "high"), {}]
-)
-def test_another_answer_is_no_verdict(answer):
-    with pytest.raises(InputError, match=r"does not fit: .*field (verdict|probability)"):
-        ModelStance(Speaker(answer)).judge("c", passages("a"))
+    first, second, _ = [call.args[0] for call in model.complete_json.call_args_list]
+    assert "Claim: The claim.\n" in first and "Passages from Vale:\na\nb\n" in first
+    assert "Passages:\nc\n" in second
 
 
 def test_the_degree_of_support_of_each_kind_of_judge():
@@ -124,7 +106,7 @@ def test_the_degree_of_support_of_each_kind_of_judge():
     model = Table({"a": (0.4, 0.5), "b": (0.2, 0.1), "a b": (0.3, 0.3)})
     assert degree_of(EntailmentStance(model), "c", texts) == pytest.approx(0.4)
     for verdict, degree in ((SUPPORTS, 0.9), (REFUTES, 0.1), (NEUTRAL, 0)):
-        judge = ModelStance(Speaker(said(verdict, 0.9)))
+        judge = ModelStance(speaker((verdict, 0.9)))
         assert degree_of(judge, "c", texts) == pytest.approx(degree)
     assert degree_of(PlaceholderStance(), "c", passages("a" * 60)) == 1
     assert degree_of(PlaceholderStance(), "c", passages("a")) == 0

@@ -1,7 +1,5 @@
 """What judges of stance read, and what they say."""
 
-from pathlib import Path
-
 import pytest
 
 from casebook.errors import InputError
@@ -13,9 +11,7 @@ from casebook.factcheck.stance import (
     features,
 )
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
-from casebook.readers import read_yaml
 
-CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 FIRE = "Cover for fire ends 30 days after the house is left empty."
 
 
@@ -27,8 +23,8 @@ def stance_on(claim, *passages, judge=None):
     return (judge or PublicJudge()).judge(claim, list(passages))[0]
 
 
-def test_features_by_hand():
-    rows = CASES["features"]
+def test_features_by_hand(cases):
+    rows = cases["features"]
     found = []
     for claim, text, header, name, _ in rows:
         values = dict(zip(FEATURES, features(claim, [passage(text, header)]), strict=True))
@@ -36,8 +32,8 @@ def test_features_by_hand():
     assert found == rows
 
 
-def test_what_is_said_is_judged_and_what_is_not_is_neutral():
-    rows = CASES["stances"]
+def test_what_is_said_is_judged_and_what_is_not_is_neutral(cases):
+    rows = cases["stances"]
     found = []
     for claim, text, _ in rows:
         stance, p = stance_on(claim, passage(text))
@@ -46,9 +42,9 @@ def test_what_is_said_is_judged_and_what_is_not_is_neutral():
     assert found == rows
 
 
-def test_what_the_evidence_lacks_is_neutral_and_named():
+def test_what_the_evidence_lacks_is_neutral_and_named(cases):
     judge = PublicJudge()
-    rows = CASES["remarks"]
+    rows = cases["remarks"]
     found = []
     for claim, text, *_ in rows:
         passages = [passage(text, "Kringle Bakery")]

@@ -44,13 +44,12 @@ def run(
     as_json,
     **options,
 ):
-    corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
     refuse_overwriting(out, claims, ratings, *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
     told = {"columns": columns, "values": values, "rows": rows}
     checked, reading = factcheck.claims.read_plain(claims, **told)
-    documents = factcheck.evidence.load_documents(corpus)
+    documents = _documents(corpus)
     checker = _checker(documents, ratings=ratings, **options)
     say(str(reading))
     results = checker.check_all(checked)
@@ -78,7 +77,7 @@ def ablate(
     as_json,
     **options,
 ):
-    documents = factcheck.evidence.load_documents(corpus or [factcheck.evidence.OWN_COLLECTION])
+    documents = _documents(corpus)
     if claims:
         told = {"columns": columns, "values": values, "rows": rows}
         checked, reading = factcheck.claims.read_labelled(claims, documents, **told)
@@ -96,11 +95,17 @@ def ablate(
     _refuse_crashed(crashed["error"].tolist(), checked)
 
 
+def _documents(corpus):
+    claims = factcheck.claims
+    return claims.load_documents(corpus) if corpus else claims.shipped_documents()
+
+
 def _checker(documents, **parts):
     checker = factcheck.pipeline.checker_of(documents, **parts)
     if not checker.passing:
         gate = f"the credibility gate ({checker.config.gate})"
-        say(f"note: none of {len(checker.base)} documents passes {gate}: no claim gets evidence")
+        n = len(checker.base.documents)
+        say(f"note: none of {n} documents passes {gate}: no claim gets evidence")
     return checker
 
 

@@ -1,13 +1,13 @@
 """Copies of texts with one defect each, and what measures of faithfulness make of them."""
 
 import re
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from casebook import frames
-from casebook.findings import interval_verdicts
 from casebook.measures.faithfulness import (
     faithfulness,
     grounded_share,
@@ -67,21 +67,13 @@ def corrupt(explanations, *, seed=0):
     return copies
 
 
-def _last_replaced(text, form, replacement):
+def _last_replaced(text, _, form, replacement):
     for last in list(form.finditer(text))[-1:]:
         return text[: last.start()] + replacement(last) + text[last.end() :]
 
 
-def _number_changed(text, _):
-    return _last_replaced(text, _NUMBER, _other_number)
-
-
 def _other_number(match):
     return str(2 * int(match.group().replace(",", "")) + 1)
-
-
-def _negation_turned(text, _):
-    return _last_replaced(text, _AUXILIARY, _turned)
 
 
 def _turned(match):
@@ -107,8 +99,8 @@ def _stitched(text, donor):
 
 
 _SPOIL = {
-    "number changed": _number_changed,
-    "negation turned": _negation_turned,
+    "number changed": partial(_last_replaced, form=_NUMBER, replacement=_other_number),
+    "negation turned": partial(_last_replaced, form=_AUXILIARY, replacement=_turned),
     "foreign sentence": _foreign_sentence,
     "quotation stitched": _stitched,
 }
@@ -149,21 +141,17 @@ def explanation_copies(explained, *, seed=0):
     # first defect is the source of another one.
     weights = inverse_frequency(list(explained.own_sources.values()))
     foreign = pair_sources(*explained.texts, draws=1, seed=seed)
-    originals = {}
-    for key, text in explained.explanations.items():
-        source = explained.sources[explained.source_of[key]]
-        originals[key] = detector_scores(text, source, weights)
     spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
+    scored = cache(lambda text, source: detector_scores(text, explained.sources[source], weights))
     rows = []
     for defect, texts in spoilt.items():
         for key, text in texts.items():
             own = source = explained.source_of[key]
             if defect == SWAPPED:
                 (source,) = foreign[key]
-            score = detector_scores(text, explained.sources[source], weights)
             row = {"defect": defect, "key": key, "source": own}
-            rows.append({**row, "original": True, **originals[key]})
-            rows.append({**row, "original": False, **score})
+            rows.append({**row, "original": True, **scored(explained.explanations[key], own)})
+            rows.append({**row, "original": False, **scored(text, source)})
     return pd.DataFrame(rows).astype(dict.fromkeys(DETECTORS, float))
 
 
@@ -236,7 +224,7 @@ def detection(scores, copies, notices=0.5):
             about |= {"measure": LOWER, "dataset": of_defect.dataset}
             shares.append(of_defect.described(share.assign(**about)))
     shares = pd.concat(shares, ignore_index=True)
-    verdicts = interval_verdicts(shares, notices)
+    verdicts = frames.interval_verdicts(shares, notices)
     return shares.assign(null=notices, margin=0.0, verdict=verdicts)
 
 

@@ -90,25 +90,23 @@ def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
     if kind == "gold" and "gold_answer" not in questions:
         raise InputError(f"{dataset.name} has no reference answers: choose others than gold")
     name = dataset.name
-    found = {}
     if kind == "gold":
         found = questions["gold_answer"]
     elif kind == "template":
-        for key, text in questions["text"].items():
-            found[key] = _quotation(text, texts[best[key]])
+        asked = questions["text"].items()
+        found = {key: _quotation(text, texts[best[key]]) for key, text in asked}
     else:
         name = f"{name}.corrected_explainer"
         explainer = Explainer({document: texts[document] for document in best.values()})
+        found = {}
         for key, text in questions["text"].items():
-            sheet = extract_sheet(text, key).sheet
-            explanation = explainer.result(sheet, best[key])
+            explanation = explainer.result(extract_sheet(text, key).sheet, best[key])
             if explanation.sentences[0].kind != "nothing":
                 found[key] = explanation.text
     explanations = pd.Series(found, dtype=object).dropna().to_dict()
     source_of = {key: best[key] for key in explanations}
     description, reason = KINDS[kind]
-    n_without = len(best) - len(explanations)
-    left_out = {reason: n_without} if n_without else {}
+    left_out = {reason: len(best) - len(explanations)}
     of_kind = name, description, explanations, texts, source_of, left_out
     return limited(Explained(*of_kind, card=dataset.card), limit, seed)
 
@@ -155,7 +153,6 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     source = reading.texts("source", may_be_empty=True)
     several = reading.lists("sources")
     sources = {name: text for name, text in texts.items() if text.strip()}
-    place = folder or "no folder of sources was named, which"
     source_of = {}
     for row, key in keys.items():
         named = [source[row]] if source[row] else several[row]
@@ -166,8 +163,8 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
             parts = list(dict.fromkeys(named))
             for name in parts:
                 if name not in sources:
-                    problem = f"{place} has no such document with text"
-                    reading.refuse(row, f"source {name!r}: {problem}")
+                    place = folder or "no folder of sources was named, which"
+                    reading.refuse(row, f"source {name!r}: {place} has no such document with text")
             own = [sources[name] for name in parts]
         source_of[key] = "\0".join(parts)
         sources.setdefault(source_of[key], "\n\n".join(own))
@@ -209,8 +206,9 @@ def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, s
     judged = rows.dropna(subset="share")
     is_grounded = judged["share"] >= THRESHOLD - 1e-12
     judged = judged.assign(grounded=is_grounded.astype(float))
-    about = {"title": explained.title, "cluster": "sources", "names": RULES}
-    resampling = {"n_resamples": n_resamples, "seed": seed}
+    about = {"title": explained.title, "unit": "explanations", "cluster": "sources"}
+    about |= {"names": RULES, "n_resamples": n_resamples, "seed": seed}
+    of_sentences = {"measure": SENTENCES, "unit": "sentences", "control_name": "chance"}
     grounded = {}
     tables = []
     for rule in RULES:
@@ -220,14 +218,11 @@ def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, s
         grounded[rule] = means
         values = means[[MATCHED]].set_axis([rule], axis=1).astype(float)
         clusters = pd.Series(explained.source_of, dtype=object).loc[means.index]
-        of_rule = {"clusters": clusters, **about}
-        of_words = Scores(values, SENTENCES, explained.name, unit="sentences", **of_rule)
+        scores = Scores(values, FAITHFULNESS, explained.name, clusters=clusters, **about)
         area = frames.coefficients({rule: separation(rows, rule)}, clusters.nunique(), 0.5)
-        tables.append(of_words.described(area.assign(control_name="chance")))
-        of_rule |= resampling
-        faithful = Scores(values, FAITHFULNESS, explained.name, unit="explanations", **of_rule)
+        tables.append(scores.described(area.assign(**of_sentences)))
         control = {"control": means[MISMATCHED].mean(), "control_name": "foreign sources"}
-        tables.append(faithful.estimates().assign(**control))
+        tables.append(scores.estimates().assign(**control))
     estimates = pd.concat(tables, ignore_index=True)
     estimates["reason"] = estimates["reason"].mask(estimates["n"] == 0, "no_claim")
     return ExplanationScores(rows, grounded, estimates)
@@ -247,7 +242,3 @@ def score_tables(explained, scored):
     listed = numbers.groupby(weak["explanation"]).agg(", ".join)
     items["sentences not grounded"] = listed.reindex(items.index, fill_value="")
     return {"rules": rules, "explanations": items.reset_index()}
-
-
-def readable(table):
-    return table.replace({"rule": RULES, "condition": CONDITIONS})

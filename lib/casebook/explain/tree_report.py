@@ -1,6 +1,5 @@
 """The report of one case's tree: plain data for JSON, with explanations, and its table."""
 
-import json
 from collections import Counter
 
 from casebook.explain.templates import Explainer
@@ -20,9 +19,8 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     explainer = Explainer(texts, domain=tree.domain)
     nodes = [_node(tree.k, node, explainer) for node in tree.nodes]
-    scores = score_table(tree, threshold)
-    scores = scores.set_index("fact type").to_json(orient="index", double_precision=15)
-    nodes[0]["sensitivity_scores"] = json.loads(scores)
+    scores = score_table(tree, threshold).set_index("fact type")
+    nodes[0]["sensitivity_scores"] = scores.to_dict("index")
     noops = [{"node_id": node.name, "edit": edit.description} for node, edit in tree.noops]
     outcomes = Counter(outcome for _, _, outcome, _ in tree.decisions)
     counts = {"nodes": len(nodes), "noops": len(tree.noops)}

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.errors import InputError
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
-from casebook.factcheck.score import cost_rows
+from casebook.factcheck.score import results_frame
 from casebook.factcheck.transfer import scores_of
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
 from casebook.factcheck.words import yaml_table
@@ -50,14 +49,14 @@ def ablate(
     configs = documented_configs(checker.config)
     compared = {config: configs[config] for config in COMPARED}
     rows = run_configs(configs, base, checker.stance, claims)
-    parts = part_contrasts([rows], name, **options)
+    parts = part_contrasts(rows, name, **options)
     noise = [parts.assign(rate=0.0)]
     for rate in filter(None, noise_rates):
         tables = []
         for noise_seed in noise_seeds:
             noisy = EvidenceBase(plant_noise(base.documents, rate, noise_seed), mode=base.mode)
             tables.append(run_configs(compared, noisy, checker.stance, claims))
-        noise.append(part_contrasts(tables, name, **options).assign(rate=rate))
+        noise.append(part_contrasts(pd.concat(tables), name, **options).assign(rate=rate))
     return {
         "parts": parts,
         "noise": pd.concat(noise, ignore_index=True),
@@ -90,14 +89,13 @@ def documented_configs(config=None):
 
 
 def run_configs(configs, base, stance, claims):
+    known = pd.DataFrame(claims)
     tables = []
     for name, config in track(configs.items(), "configurations"):
         results = FactChecker(base, stance, config).check_all(claims)
-        table = cost_rows(results).assign(config=name)
-        known = pd.DataFrame(claims)
-        found = pd.DataFrame(results)
-        table[["group", "verdict", "error"]] = known[["group"]].join(found[["verdict", "error"]])
-        table["right"] = found["verdict"] == known["label"]
+        table = results_frame(results).assign(config=name)
+        table[["group", "label"]] = known[["group", "label"]]
+        table["right"] = table["verdict"] == table["label"]
         table["input"] = list(map(verdict_input, results))
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
@@ -109,40 +107,32 @@ def verdict_input(result):
     Two configurations with the same input of every claim differ in nothing that could have been
     measured. Parts are compared by their words, weights by the score that they give.
     """
-    parts = []
-    for part in result.subclaims + result.dropped:
-        parts.append((tokens(part.text), part.verifiability))
-    passages = []
-    for item in result.evidence:
-        passages.append((item.subclaim_id, item.doc_id, item.start, item.stance))
+    known = result.subclaims + result.dropped
+    parts = [(tokens(part.text), part.verifiability) for part in known]
+    found = result.evidence
+    passages = [(item.subclaim_id, item.doc_id, item.start, item.stance) for item in found]
     scores = [part.score for part in result.subverdicts]
     return parts, result.queries, passages, scores
 
 
-def unused(tables):
-    """Configurations that changed the input of no claim in any table, with the reason."""
-    reasons = PARTS["unused"].to_dict()
-    for rows in tables:
-        inputs = rows.groupby("config")["input"].agg(list)
-        for config in PARTS.index:
-            if inputs[config] != inputs["full"]:
-                reasons.pop(config, None)
-    return reasons
+def unused(rows):
+    """Configurations that changed the input of no claim, with the reason."""
+    inputs = rows.groupby("config")["input"].agg(list)
+    idle = [config for config in PARTS.index if inputs[config] == inputs["full"]]
+    return PARTS.loc[idle, "unused"].to_dict()
 
 
-def part_contrasts(tables, name="claims", **options):
-    """The pipeline against itself without each part, over the mean of tables: one family."""
-    wide = [rows.pivot_table("right", "id", "config", aggfunc="first") for rows in tables]
-    claims = tables[0].drop_duplicates("id").set_index("id")
-    right = sum(wide).astype(float) / len(tables)
-    right = right.loc[claims.index, list(COMPARED)].rename(columns=COMPARED)
-    reasons = {(PIPELINE, COMPARED[config]): why for config, why in unused(tables).items()}
+def part_contrasts(rows, name="claims", **options):
+    """The pipeline against itself without each part, over the mean of its runs: one family."""
+    right = rows.astype({"right": float}).pivot_table("right", "id", "config", sort=False)
+    right = right[list(COMPARED)].rename(columns=COMPARED)
+    groups = rows.drop_duplicates("id").set_index("id")["group"]
+    reasons = {(PIPELINE, COMPARED[config]): why for config, why in unused(rows).items()}
     names = {PIPELINE: PIPELINE}
     for part in right.columns[1:]:
         names[part] = f"pipeline {part}"
-    scores = scores_of(
-        right, "accuracy", name, claims["group"], names, same_input=lambda _: reasons, **options
-    )
+    options["same_input"] = lambda _: reasons
+    scores = scores_of(right, "accuracy", name, groups, names, **options)
     return replace(scores, names={}).contrasts([(PIPELINE, part) for part in right.columns[1:]])
 
 
@@ -170,8 +160,6 @@ def reported_impacts(parts):
 
 def plant_noise(documents, rate, seed=0):
     """Documents with contradicting notes of low credibility on a share of them."""
-    if not 0 <= rate <= 1:
-        raise InputError(f"the rate of noise must be in [0, 1], got {rate}")
     order = generator(seed, "planted notes").permutation(len(documents))
     notes = documents.iloc[np.sort(order[: round(rate * len(documents))])]
     texts = []

@@ -1,4 +1,4 @@
-"""Claims of any origin, and what decides them."""
+"""Claims of any origin, what decides them, and the documents that they are checked against."""
 
 import re
 from collections import namedtuple
@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from casebook import paths
+from casebook.data.cards import cards
+from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.data.tables import read_roles, read_table, refusal, short, to_type
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
@@ -16,7 +18,6 @@ from casebook.stats.intervals import FEWEST
 
 CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
 SHIPPED = ("smoke", "insurance")
-DOCUMENT_COLUMNS = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
 #: Labels that a file of claims may have, and the verdict that each asks for.
 CLAIM_LABELS = {
     SUPPORTED: SUPPORTED,
@@ -39,13 +40,23 @@ Claim = namedtuple(
 )
 
 
+def load_documents(names):
+    """Data sets and folders as one collection; titles are headers and no part of the texts."""
+    frames = []
+    for name in names:
+        folder = paths.home_path(name)
+        if name in cards():
+            documents = load(name, titles=False).documents
+        else:
+            documents = read_collection(folder, titles=False)
+        if len(names) > 1:
+            documents = documents.assign(doc_id=f"{folder.name}:" + documents["doc_id"])
+        frames.append(documents)
+    return pd.concat(frames, ignore_index=True)
+
+
 def shipped_documents():
-    """Smoke and insurance collections as one; titles are headers and no part of the texts."""
-    frames = [load(name, titles=False).documents.assign(collection=name) for name in SHIPPED]
-    documents = pd.concat(frames, ignore_index=True).assign(kind="primary")
-    documents["doc_id"] = documents["collection"] + ":" + documents["doc_id"]
-    documents = documents[DOCUMENT_COLUMNS].astype(object)
-    return documents.where(documents.notna(), "")
+    return load_documents(SHIPPED).assign(kind="primary")
 
 
 def read_claims(documents=None, split="all"):
@@ -54,12 +65,8 @@ def read_claims(documents=None, split="all"):
     texts = documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for number, row in read_jsonl(CLAIMS):
-        atoms = []
-        for atom in row["atoms"]:
-            atoms.append(_atom(CLAIMS, number, **atom, texts=texts))
-        row["text"] = row.pop("claim")
-        row["hops"] = row.get("hops", len(atoms))
-        row["atoms"] = tuple(atoms)
+        atoms = tuple(_atom(CLAIMS, number, **atom, texts=texts) for atom in row["atoms"])
+        row |= {"text": row["claim"], "atoms": atoms}
         if split in ("all", row["split"]):
             claims.append(Claim(*[row[name] for name in Claim._fields]))
     return claims
@@ -75,8 +82,7 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         lines = {number: line for number, line in read_lines(path) if line.strip()}
         if not lines:
             raise refusal(path, "holds no claims")
-        header = next(iter(lines.values()))
-        if "claim" in re.split("[,;\t]", header):
+        if "claim" in re.split("[,;\t]", next(iter(lines.values()))):
             raise refusal(path, "has a column claim: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
@@ -86,15 +92,19 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     if "id" not in reading:
         reading.table["id"] = table.index.astype(str)
     reading.refuse_repeats("id")
+    ids = reading.texts("id")
     labels = reading.labels("label", tuple(CLAIM_LABELS))
-    frame = pd.DataFrame({"id": reading.texts("id"), "text": reading.texts("claim")})
-    frame["label"] = labels.replace(CLAIM_LABELS)
-    frame["category"] = reading.texts("category", may_be_empty=True)
     groups = reading.texts("group", may_be_empty=True)
-    frame["group"] = groups.where(groups != "", frame["id"])
+    columns = {
+        "id": ids,
+        "text": reading.texts("claim"),
+        "label": labels.replace(CLAIM_LABELS),
+        "category": reading.texts("category", may_be_empty=True),
+        "group": groups.where(groups != "", ids),
+    }
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
     claims = []
-    for row, fields in zip(frame.index, frame.to_dict("records"), strict=True):
+    for row, fields in pd.DataFrame(columns).to_dict("index").items():
         atoms = []
         for quote in _quotes(reading, row):
             atoms.append(_atom(path, row, fields["text"], fields["label"], quote, texts))
@@ -121,8 +131,8 @@ def read_labelled(path, documents=None, **said):
     n_groups = len({claim.group for claim in claims})
     unlabelled = [claim.id for claim in claims if not claim.label]
     if n_groups < FEWEST:
-        problem = f"{len(claims)} claims in {n_groups} groups"
-        raise refusal(path, f"{problem}: intervals need {FEWEST} groups or more")
+        needed = f"intervals need {FEWEST} groups or more"
+        raise refusal(path, f"{len(claims)} claims in {n_groups} groups: {needed}")
     if unlabelled:
         problem = f"{len(unlabelled)} of {len(claims)} claims have no label"
         ways = f"an evaluation needs {', '.join(CLAIM_LABELS)}; 'casebook factcheck run' needs none"

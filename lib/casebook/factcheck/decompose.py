@@ -4,32 +4,24 @@ The rules part a claim where a tagger finds a predicate or a clause after a conn
 subject, modal and leading condition. A list of things under one verb stays whole.
 """
 
+import itertools
 import re
 from collections import namedtuple
 
 from casebook.errors import InputError
-from casebook.factcheck.words import CLAIM_WORDS, of_kind, yaml_table
+from casebook.factcheck.words import CLAIM_WORDS, LISTS, of_kind, yaml_table
 from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.stats.samples import check_choice
 from casebook.text import sentence_texts, tokens
 
 VERIFIABLE, OPINION, VAGUE = ("verifiable", "opinion", "vague")
 MOST_SUBCLAIMS = 10
-LONGEST_CLAIM = 10_000  # characters
-_JUDGEMENT = frozenset(CLAIM_WORDS["judgement"].split())
-_VAGUE = frozenset(CLAIM_WORDS["vague"].split())
 _DOCUMENTED_SPLIT = re.compile(r" and |,| that ", re.IGNORECASE)
 _DOCUMENTED_NAME = re.compile(r"[A-Z][a-zA-Z]*(?:\s+[A-Z][a-zA-Z]*)*")
 
 #: One atomic claim; the documented pipeline writes its entities into queries.
 SubClaim = namedtuple("SubClaim", "id text verifiability entities", defaults=[VERIFIABLE, ()])
 
-CONNECTORS = frozenset(CLAIM_WORDS["connectors"].split())
-CONDITIONS = frozenset(CLAIM_WORDS["conditions"].split())
-BE = frozenset(("is", "are", "was", "were"))
-ARTICLES = frozenset(("a", "an", "the"))
-POSSESSIVES = frozenset(("its", "their", "his", "her"))
-FINITE = ("VBZ", "VBD", "VBP", "MD")
 #: Tags after which a word that is tagged as a noun or participle is a verb with its object.
 OBJECTS = {
     "NNS": ("DT", "PRP$", "PRP", "CD", "NNS"),
@@ -45,10 +37,8 @@ _END = Token("", "", 0, 0)
 
 
 def numbered(texts, kind_of=lambda text: VERIFIABLE):
-    parts = []
-    for number, text in enumerate(texts, start=1):
-        parts.append(SubClaim(f"SC{number}", text, kind_of(text)))
-    return tuple(parts)
+    pairs = enumerate(texts, start=1)
+    return tuple(SubClaim(f"SC{number}", text, kind_of(text)) for number, text in pairs)
 
 
 def decompose(claim):
@@ -65,8 +55,6 @@ def undivided(claim):
 def checked_claim(claim):
     if not isinstance(claim, str) or not claim.strip():
         raise InputError("the claim is empty")
-    if len(claim) > LONGEST_CLAIM:
-        raise InputError(f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}")
     return " ".join(claim.split())
 
 
@@ -76,20 +64,19 @@ def verifiability(text):
     for kind, patterns in CLAIM_WORDS["patterns"].items():
         if re.search("|".join(patterns), text, re.IGNORECASE):
             return kind
-    if not _JUDGEMENT.isdisjoint(plain):
+    if not LISTS["judgement"].keys().isdisjoint(plain):
         return OPINION
-    n_vague = sum(word in _VAGUE for word in plain)
+    n_vague = sum(word in LISTS["vague"] for word in plain)
     return VAGUE if n_vague > 1 and not of_kind(text, "number") else VERIFIABLE
 
 
 def decompose_documented(claim):
     """The documented parts, quirks included: split at connectors, cut at ten."""
     pieces = filter(None, map(str.strip, _DOCUMENTED_SPLIT.split(claim)))
-    parts = []
-    for part in numbered(pieces, documented_verifiability)[:MOST_SUBCLAIMS]:
-        names = dict.fromkeys(_DOCUMENTED_NAME.findall(part.text))
-        parts.append(part._replace(entities=tuple(names)))
-    return tuple(parts)
+    parts = numbered(pieces, documented_verifiability)[:MOST_SUBCLAIMS]
+    names = [dict.fromkeys(_DOCUMENTED_NAME.findall(part.text)) for part in parts]
+    pairs = zip(parts, names, strict=True)
+    return tuple(part._replace(entities=tuple(found)) for part, found in pairs)
 
 
 def documented_verifiability(text):
@@ -135,17 +122,16 @@ def split_claim(claim):
         clauses = [clause.strip(" .,?") for clause in sentence.split(";")]
         for clause in filter(None, clauses):
             lead, body = split_condition(clause)
-            for whole in _relative_clauses(body):
-                for part in _coordinated(whole):
-                    text = f"{lead} {part}".strip(" ,")
-                    parts.append(f"{text[:1].upper()}{text[1:]}.")
+            for part in itertools.chain(*map(_coordinated, _relative_clauses(body))):
+                text = f"{lead} {part}".strip(" ,")
+                parts.append(f"{text[:1].upper()}{text[1:]}.")
     return parts or [claim]
 
 
 def split_condition(clause):
     lead, comma, body = clause.partition(", ")
     opening = lead.split(" ", 1)[0].lower()
-    if comma and opening in CONDITIONS and finite_verb(tokens_of(body)) is not None:
+    if comma and opening in LISTS["conditions"] and finite_verb(tokens_of(body)) is not None:
         return f"{lead},", body
     return "", clause
 
@@ -154,20 +140,16 @@ def tokens_of(text):
     from textblob.en import tag  # takes a second
 
     matches = list(_TOKEN.finditer(text))
-    if not matches:
-        return []
     tagged = tag(" ".join(match.group() for match in matches), tokenize=False)
-    found = []
-    for match, (_, kind) in zip(matches, tagged, strict=True):
-        found.append(Token(match.group().lower(), kind, *match.span()))
-    return found
+    pairs = zip(matches, tagged, strict=False)  # no word has a tag too
+    return [Token(match.group().lower(), kind, *match.span()) for match, (_, kind) in pairs]
 
 
 def finite_verb(tokens):
     for place in range(1, len(tokens)):
         after_noun = tokens[place - 1].tag.startswith("NN")
         is_verb = tokens[place].tag == "VB" or _is_verb(tokens[place:])
-        if tokens[place].tag in FINITE or (after_noun and is_verb):
+        if tokens[place].tag in LISTS["finite"] or (after_noun and is_verb):
             return place
     return None
 
@@ -175,7 +157,7 @@ def finite_verb(tokens):
 def _is_verb(tokens):
     """Whether a finite verb starts here, perhaps tagged as a noun with object: "rents a stall"."""
     first, following = [*tokens[:2], _END, _END][:2]
-    return first.tag in FINITE or following.tag in OBJECTS.get(first.tag, ())
+    return first.tag in LISTS["finite"] or following.tag in OBJECTS.get(first.tag, ())
 
 
 def _relative_clauses(text):
@@ -202,10 +184,11 @@ def _coordinated(text):
     for place, token in enumerate(tokens):
         left = tokens[start:place]
         right = tokens[place + 1 :]
-        is_in_series = any(later.word in CONNECTORS for later in tokens[place:])
-        if not (token.word == "," or token.word in CONNECTORS) or not is_in_series or not left:
+        is_in_series = any(later.word in LISTS["connectors"] for later in tokens[place:])
+        joins = token.word == "," or token.word in LISTS["connectors"]
+        if not joins or not is_in_series or not left:
             continue
-        if right and right[0].word in CONNECTORS:
+        if right and right[0].word in LISTS["connectors"]:
             right = right[1:]
         known = before
         if before is None or not _starts_verb(left, before[1]):
@@ -246,7 +229,7 @@ def _starts_verb(tokens, helper):
     if len(rest) < 2:
         return False
     is_bare = rest[0].tag in ("VB", "VBP") or (rest[0].tag == "NN" and rest[1].tag == "DT")
-    is_passive = helper.word in BE and rest[0].tag in ("VBN", "VBD")
+    is_passive = helper.word in LISTS["be"] and rest[0].tag in ("VBN", "VBD")
     return (helper.tag == "MD" and is_bare) or is_passive or _is_verb(rest)
 
 
@@ -271,14 +254,16 @@ def _restored(text, tokens, before):
     if first.word in ("it", "they"):
         return f"{subject} {part.partition(' ')[2]}"
     verb = finite_verb(tokens)
-    if first.word in POSSESSIVES and verb:
+    if first.word in LISTS["possessives"] and verb:
         noun = text[following.start : tokens[verb - 1].end]
-        if subject.split(" ")[0].lower() in ARTICLES:
+        if subject.split(" ")[0].lower() in LISTS["articles"]:
             subject = subject[:1].lower() + subject[1:]
         return f"the {noun} of {subject} {text[tokens[verb].start : tokens[-1].end]}"
     if not _starts_verb(tokens, helper):
         return part
-    is_passive = helper.word in BE and first.tag in ("VBN", "VBD") and following.tag in ("IN", "TO")
+    is_passive = (
+        helper.word in LISTS["be"] and first.tag in ("VBN", "VBD") and following.tag in ("IN", "TO")
+    )
     if is_passive or (helper.tag == "MD" and first.tag in ("VB", "VBP", "NN")):
         return f"{subject} {helper.word} {part}"
     return f"{subject} {part}"

@@ -8,24 +8,18 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-import pandas as pd
 from pydantic import BaseModel, Field, ValidationError
 
-from casebook.data.cards import cards, first_problem
-from casebook.data.folders import read_collection
-from casebook.data.registry import load
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.factcheck.claims import shipped_documents
 from casebook.factcheck.words import content, first_name, unaccented, yaml_table
-from casebook.paths import home_path
 from casebook.readers import read_yaml
 from casebook.retrieval.index import documents_frame
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.text import sentences
 
 DEPTH = 10  # documents per query
-SOURCE_FIELDS = ["agreement", "insurer", "title", "url", "kind"]
-OWN_COLLECTION = "own"  # the smoke and insurance collections as one
+NAME_FIELDS = ["agreement", "insurer", "title"]
 
 #: A part of a document, which is named by its row in the collection; ``document`` is all its text.
 EvidencePassage = namedtuple("EvidencePassage", "row start end text header document", defaults=[""])
@@ -39,10 +33,9 @@ class EvidenceBase:
 
     Parameters
     ----------
-    documents : pandas.DataFrame, list or dict
-        ``doc_id`` and ``text`` as a frame or records, ``{id: text}``, or texts; ``agreement``,
-        ``insurer`` and ``title`` make a header that is searched with the text, ``url`` and
-        ``kind`` are rated.
+    documents : pandas.DataFrame or list of dict
+        ``doc_id`` and ``text``; ``agreement``, ``insurer`` and ``title`` make a header that is
+        searched with the text, ``url`` and ``kind`` are rated.
     mode : str
         System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
     rating_table : RatingTable, optional
@@ -65,35 +58,30 @@ class EvidenceBase:
     """
 
     def __init__(self, documents, mode="bm25_stemmed", rating_table=None):
-        documents = documents_frame(documents).reset_index(drop=True)
-        self.documents = documents
+        self.documents = documents = documents_frame(documents)
         self.mode = mode
         self.texts = documents["text"].tolist()
         self.doc_ids = documents["doc_id"].tolist()
         self.rows = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
-        fields = documents.reindex(columns=SOURCE_FIELDS).astype(object)
+        fields = documents.reindex(columns=[*NAME_FIELDS, "url", "kind"]).astype(object)
         fields = fields.where(fields.notna(), "").astype(str).map(str.strip)
+        names = fields[NAME_FIELDS].to_numpy().tolist()
+        self.headers = [", ".join(dict.fromkeys(filter(None, each))) for each in names]
         self.urls = fields["url"].tolist()
-        self.headers = []
-        self.ratings = []
-        for *names, url, kind in fields.to_numpy().tolist():
-            self.headers.append(", ".join(dict.fromkeys(filter(None, names))))
-            self.ratings.append(rate(url, kind, rating_table))
+        rated = zip(self.urls, fields["kind"], strict=True)
+        self.ratings = [rate(url, kind, rating_table) for url, kind in rated]
         self.documented_ratings = list(map(documented_rating, self.urls))
         pairs = zip(self.headers, self.texts, strict=True)
         self.searched = [f"{header}. {text}" if header else text for header, text in pairs]
         searched = documents.assign(text=self.searched)
-        self._retriever = HybridRetriever(searched, mode=mode, top_k=min(DEPTH, len(self)))
-
-    def __len__(self):
-        return len(self.documents)
+        self._retriever = HybridRetriever(searched, mode=mode, top_k=min(DEPTH, len(self.texts)))
 
     @cached_property
     def rarity(self):
         """Inverse document frequency of every content stem, ``""`` for any other."""
         counts = Counter(stem for text in self.searched for stem in content(text))
         counts[""] = 1
-        return {stem: math.log1p(len(self) / count) for stem, count in counts.items()}
+        return {stem: math.log1p(len(self.texts) / count) for stem, count in counts.items()}
 
     def search(self, query):
         if not query.strip():
@@ -161,25 +149,6 @@ class EvidenceBase:
         return [self.passage(row, *span) for _, span in ranked[:most]]
 
 
-def load_documents(names):
-    """Collections as one: data sets, folders (BEIR layout or plain texts), or ``own``."""
-    frames = []
-    for name in names:
-        if name == OWN_COLLECTION:
-            frames.append(shipped_documents())
-            continue
-        is_known = name in cards()
-        folder = home_path(name)
-        documents = (
-            load(name, titles=False).documents if is_known else read_collection(folder, False)
-        )
-        if len(names) > 1:
-            documents = documents.assign(doc_id=f"{folder.name}:" + documents["doc_id"])
-        frames.append(documents)
-    joined = pd.concat(frames, ignore_index=True).astype(object)
-    return joined.where(joined.notna(), None)
-
-
 # --- credibility: by a table of kinds, domains and suffixes, and as documented
 
 
@@ -209,21 +178,15 @@ def read_rating_table(path=CREDIBILITY):
 def rate(url="", kind="", table=None):
     """Rate a source by its kind, else its registered domain, else the public suffix."""
     table = table or read_rating_table()
-    score = table.kinds.get(kind.lower())
-    if score is None:
-        score = _score_of_address(_extractor()(url.strip().lower()), table)
+    address = _extractor()(url.strip().lower())
+    score = table.unknown
+    if address.fqdn:
+        suffix = "" if address.is_private else address.suffix.split(".")[0]
+        score = table.suffixes.get(suffix, table.other)
+        score = table.domains.get(address.top_domain_under_public_suffix, score)
+    score = table.kinds.get(kind.lower(), score)
     reached = [level for level in ("high", "medium") if score >= table.levels[level]]
     return Rating(score, *reached[:1] or ["low"])
-
-
-def _score_of_address(address, table):
-    registered = address.top_domain_under_public_suffix
-    if not address.fqdn:
-        return table.unknown
-    if registered in table.domains:
-        return table.domains[registered]
-    suffix = "" if address.is_private else address.suffix.split(".")[0]
-    return table.suffixes.get(suffix, table.other)
 
 
 @cache

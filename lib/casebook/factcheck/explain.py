@@ -86,6 +86,10 @@ def _deciding_items(result, judged, rule):
     return items
 
 
+def without(evidence, removed):
+    return [item for item in evidence if item not in removed]
+
+
 def minimal_removal(result, rule):
     """The smallest set of evidence whose removal changes the verdict, None if there is none.
 
@@ -93,26 +97,25 @@ def minimal_removal(result, rule):
     of one side; of all combinations of parts the smallest decides.
     """
     names = names_of_parts(result)
-    ways = [_ways(evidence_for(result.evidence, name), rule) for name in names]
+    ways = [_ways(result.evidence, name, rule) for name in names]
     combinations = [list(itertools.chain(*sets)) for sets in itertools.product(*ways)]
     for removed in sorted(combinations, key=len):
-        remaining = [item for item in result.evidence if item not in removed]
-        _, after, _ = decide_claim(names, remaining, rule)
+        _, after, _ = decide_claim(names, without(result.evidence, removed), rule)
         if after != result.verdict:
             return Removal([item.id for item in removed], after)
     return None
 
 
-def _ways(evidence, rule):
+def _ways(evidence, part, rule):
     """For every verdict that a part can have, the fewest items without which it has it."""
-    heaviest = sorted(rule.counted(evidence), key=rule.weight, reverse=True)
+    counted = rule.counted(evidence_for(evidence, part))
+    heaviest = sorted(counted, key=rule.weight, reverse=True)
     supporting = [item for item in heaviest if item.stance == SUPPORTS]
     others = [item for item in heaviest if item.stance != SUPPORTS]
     fewest = {}
     for size, side in itertools.product(range(len(heaviest) + 1), (supporting, others)):
         removed = side[:size]
-        remaining = [item for item in evidence if item not in removed]
-        verdict = judge_subclaim("", remaining, rule).verdict
+        verdict = judge_subclaim(part, without(evidence, removed), rule).verdict
         fewest.setdefault(verdict, removed)
     return fewest.values()
 
@@ -151,58 +154,48 @@ def quality(result, explanation, rule, seed=0):
     """
     evidence = result.evidence
     names = names_of_parts(result)
+    verdict_of = {part.subclaim_id: part.verdict for part in result.subverdicts}
 
     def changes(items):
         return decide_claim(names, items, rule)[1] != result.verdict
 
-    def without(removed):
-        return [item for item in evidence if item not in removed]
-
-    cited = []
-    for item in evidence:
-        if changes(without([item])):
-            cited.append(item in explanation.cited)
-    follows = []
-    of_cited, _, _ = decide_claim(names, explanation.cited, rule)
-    for judged, alone in zip(result.subverdicts, of_cited, strict=False):
-        if alone.evidence_count:
-            follows.append(alone.verdict == judged.verdict)
-    measures = {
-        "coverage": np.mean(cited or [np.nan]),
-        "soundness": np.mean(follows or [np.nan]),
-        "readability": automated_readability_index(explanation.text),
+    cited = explanation.cited
+    decisive = [item for item in evidence if changes(without(evidence, [item]))]
+    of_cited, _, _ = decide_claim(names, cited, rule)
+    stated = [part for part in of_cited if part.evidence_count]
+    follows = [part.verdict == verdict_of[part.subclaim_id] for part in stated]
+    found = {
+        "coverage": [item in cited for item in decisive],
+        "soundness": follows,
+        "readability": [automated_readability_index(explanation.text)],
     }
     rng = generator(seed, f"explanation {result.claim_id}")
-    n_cited = len(explanation.cited)
     drawn = []
-    for _ in range(N_RANDOM_SETS if n_cited else 0):
-        places = rng.choice(len(evidence), n_cited, replace=False)
+    for _ in range(N_RANDOM_SETS):
+        places = rng.choice(len(evidence), len(cited), replace=False)
         drawn.append([evidence[place] for place in places])
-    own = [explanation.cited] if n_cited else []
-    for kind, sets in {"": own, "_random": drawn}.items():
-        changed = [changes(without(chosen)) for chosen in sets]
-        kept = [not changes(chosen) for chosen in sets]
-        measures[f"deletion{kind}"] = np.mean(changed or [np.nan])
-        measures[f"insertion{kind}"] = np.mean(kept or [np.nan])
-    return measures
+    for kind, sets in {"": [cited], "_random": drawn}.items():
+        sets = list(filter(None, sets))
+        found[f"deletion{kind}"] = [changes(without(evidence, chosen)) for chosen in sets]
+        found[f"insertion{kind}"] = [not changes(chosen) for chosen in sets]
+    return {name: np.mean(values or [np.nan]) for name, values in found.items()}
 
 
-def quality_table(results, rule, groups, n_resamples=2_000, seed=0):
+def quality_table(results, rule, groups, **options):
     """Mean quality, documented and corrected, with intervals over groups of claims by id."""
     rows = {}
     for result in results:
         if result.error is None:
             explanation = explain_verdict(result, rule)
-            row = quality(result, explanation, rule, seed)
-            original = documented_quality(result.evidence, names_of_parts(result), explanation.text)
-            for name, value in original.items():
-                row[f"documented: {name}"] = value
-            rows[result.claim_id] = row
+            row = quality(result, explanation, rule, options.get("seed", 0))
+            names = names_of_parts(result)
+            original = documented_quality(result.evidence, names, explanation.text)
+            rows[result.claim_id] = row | pd.Series(original).add_prefix("documented: ").to_dict()
     means = {}
     for name, column in pd.DataFrame(rows).T.astype(float).items():
         values = column.dropna()
-        clusters = values.index.map(groups)
-        means[name] = bootstrap_mean(values, clusters=clusters, n_resamples=n_resamples, seed=seed)
+        options["clusters"] = values.index.map(groups)
+        means[name] = bootstrap_mean(values, **options)
     table = coefficients(means).drop(columns=["groups", "control"])
     table["undefined"] = len(rows) - table["n"]
     return table.rename(columns={"system": "measure"})

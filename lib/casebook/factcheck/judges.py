@@ -17,7 +17,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.factcheck.stance import PublicJudge, by_document
 from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTS
@@ -115,13 +114,9 @@ probability: how probable it is that your verdict is right, from 0 to 1"""
         source = f" from {header}" if header else ""
         texts = "\n".join(passage.text for passage in passages)
         prompt = self.prompt.format(claim=claim, source=source, texts=texts)
-        try:
-            answer = Judgement.model_validate(self.model.complete_json(prompt, Judgement))
-        except ValidationError as error:
-            problem = first_problem(error)
-            raise InputError(f"the language model's answer does not fit: {problem}") from error
-        p = {SUPPORTS: answer.probability, REFUTES: 1 - answer.probability}
-        return answer.verdict, p.get(answer.verdict)
+        answer = self.model.complete_json(prompt, Judgement)
+        p = {SUPPORTS: answer["probability"], REFUTES: 1 - answer["probability"]}
+        return answer["verdict"], p.get(answer["verdict"])
 
 
 class PlaceholderStance:
@@ -141,8 +136,6 @@ class PluginStance:
         judge = plugin(name)
         self._name = name
         self._judge = getattr(judge, "judge", judge)
-        if not callable(self._judge):
-            raise InputError(f"{name} is no judge: give a function (claim, passages)")
 
     def judge(self, claim, passages):
         answers = called(self._name, self._judge, claim, passages) if passages else []

@@ -22,7 +22,6 @@ from casebook.progress import track
 from casebook.stats.samples import check_choice
 from casebook.text import STOP_LIST, tokens
 
-MOST_QUERIES = 5
 STAGES = ("decomposition", "queries", "search", "extraction", "stance", "verdict")
 CREDIBILITY_GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
 
@@ -107,7 +106,7 @@ class FactChecker:
     Raises
     ------
     InputError
-        If the decomposition, the gate or ``k`` is none that there is.
+        If the decomposition or the gate is none that there is.
 
     Notes
     -----
@@ -125,24 +124,22 @@ class FactChecker:
     """
 
     def __init__(self, base, stance=None, config=None):
-        self.base = base if isinstance(base, EvidenceBase) else EvidenceBase(base)
+        self.base = base = base if isinstance(base, EvidenceBase) else EvidenceBase(base)
         self.stance = stance or PublicJudge()
         self.config = config or CheckerConfig()
         check_choice("gate", self.config.gate, CREDIBILITY_GATES)
-        check_choice("k", self.config.k, range(1, MOST_QUERIES + 1))
-        self.ratings = self.base.ratings
-        self.write = search_queries
-        self.extract = self.base.extract
+        ways = base.ratings, search_queries, base.extract
         if self.config.parity:
-            self.ratings = self.base.documented_ratings
-            self.write = documented_queries
-            self.extract = self.base.extract_documented
+            ways = base.documented_ratings, documented_queries, base.extract_documented
+        self.ratings, self.write, self.extract = ways
         least = CREDIBILITY_GATES[self.config.gate]
         self.passing = {row for row, of in enumerate(self.ratings) if of.score >= least}
         self._decompose = decomposer_of(self.config.decomposition)
 
-    def check_all(self, claims):
-        return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
+    def check_all(self, claims, passages=None):
+        passages = passages or [None] * len(claims)
+        bar = track(zip(claims, passages, strict=True), "checking claims", len(claims))
+        return [self.check(claim.text, claim.id, given) for claim, given in bar]
 
     def check(self, claim, claim_id="claim", passages=None):
         """Check one claim, by what the search finds or by passages that are given.
@@ -177,9 +174,10 @@ class FactChecker:
             if given is None:
                 part_queries, passages = self._found(stages, part, result.claim)
                 queries += part_queries
-            first_number = 1 if self.config.parity else len(evidence) + 1
             stances = stages.run("stance", self.stance.judge, part.text, tuple(passages))
-            evidence += self._evidence(part, passages, stances, first_number)
+            first = 1 if self.config.parity else len(evidence) + 1
+            for number, said in enumerate(zip(passages, stances, strict=True), first):
+                evidence.append(self._item(f"EV{number}", part, *said))
             if hasattr(self.stance, "remarks"):
                 remarks |= dict.fromkeys(self.stance.remarks(part.text, passages))
         names = [part.id for part in verifiable]
@@ -214,24 +212,11 @@ class FactChecker:
                 passages += stages.run("extraction", self.extract, row, part.text, config.passages)
         return queries, passages
 
-    def _evidence(self, part, passages, stances, first_number):
-        evidence = []
-        for number, passage in enumerate(passages):
-            doc_id = self.base.doc_ids[passage.row]
-            item = Evidence(
-                f"EV{first_number + number}",
-                part.id,
-                doc_id,
-                passage.header or doc_id,
-                self.base.urls[passage.row],
-                passage.text,
-                passage.start,
-                passage.end,
-                *self.ratings[passage.row],
-                *stances[number],
-            )
-            evidence.append(item)
-        return evidence
+    def _item(self, name, part, passage, stance):
+        doc_id = self.base.doc_ids[passage.row]
+        source = passage.header or doc_id, self.base.urls[passage.row]
+        text = passage.text, passage.start, passage.end
+        return Evidence(name, part.id, doc_id, *source, *text, *self.ratings[passage.row], *stance)
 
 
 class _Stages:

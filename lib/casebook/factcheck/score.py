@@ -1,6 +1,6 @@
 """Scores of anyone's verdicts: as documented, corrected, compared on the same claims; and costs."""
 
-from collections import Counter, namedtuple
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from casebook.errors import InputError
 from casebook.factcheck.explain import explain_verdict, quality_table
 from casebook.factcheck.judges import cost_of_judge
 from casebook.factcheck.stance import CAUTION, PublicJudge
-from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, VerdictResult
+from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE
 from casebook.frames import coefficients, contrasts, count_units
 from casebook.measures import classification
 from casebook.measures.classification import GOLD_LABELS, SYNONYMS
@@ -19,6 +19,7 @@ MOST_LISTED_IDS = 10
 JOINED = ["gold", "matched", "missing", "extra"]
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
 COSTS = ["id", "parts", "queries", "evidence", "high", "seconds", "verdict_seconds"]
+ANSWERS = ["verdict", "confidence", "support", "error"]
 PERFORMANCE = [
     "mean_processing_time",
     "total_processing_time",
@@ -131,20 +132,16 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
 
 def join_labels(gold, predicted, names=("gold", "predictions")):
     """Rows of two frames of labels joined by id, in gold order, and an account of the join."""
-    known = pd.Index(gold["id"])
-    given = pd.Index(predicted["id"])
-    listed = {
-        "missing": known.difference(given, sort=False).tolist(),
-        "extra": given.difference(known, sort=False).tolist(),
-    }
-    account = {name: len(ids) for name, ids in listed.items()}
-    account["matched"] = len(known) - account["missing"]
-    if not account["matched"]:
-        first = f"{known[0]!r} and {given[0]!r}"
+    missing = gold.loc[~gold["id"].isin(predicted["id"]), "id"].tolist()
+    extra = predicted.loc[~predicted["id"].isin(gold["id"]), "id"].tolist()
+    n_matched = len(gold) - len(missing)
+    if not n_matched:
+        first = f"{missing[0]!r} and {extra[0]!r}"
         problem = f"{names[0]} and {names[1]} have no id in common (first: {first})"
         raise InputError(f"{problem}: nothing to score")
-    account["gold"] = len(known)
-    account["listed"] = {name: ids[:MOST_LISTED_IDS] for name, ids in listed.items()}
+    counts = [len(gold), n_matched, len(missing), len(extra)]
+    account = dict(zip(JOINED, counts, strict=True))
+    account["listed"] = {"missing": missing[:MOST_LISTED_IDS], "extra": extra[:MOST_LISTED_IDS]}
     rows = gold.rename(columns={"label": "gold"})
     answers = predicted[["id", "label"]].rename(columns={"label": "predicted"})
     return rows.merge(answers.astype(object), how="left", on="id"), account
@@ -189,11 +186,10 @@ def is_right(gold, predicted, policy=None):
 
 
 def majority(gold, policy=None):
-    n_right = {}
-    for label in GOLD_LABELS:
-        right = is_right(gold, [label] * len(gold), policy)
-        n_right[label] = right.eq(True).sum()
-    return max(n_right, key=n_right.get)
+    def n_right(label):
+        return is_right(gold, [label] * len(gold), policy).eq(True).sum()
+
+    return max(GOLD_LABELS, key=n_right)
 
 
 class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons")):
@@ -201,19 +197,14 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons"
 
     def as_dict(self):
         scores = self.scores
-        comparisons = self.comparisons.astype(object)
-        comparisons = comparisons.where(comparisons.notna(), None)
         corrected = vars(scores) | {
             "join": self.account,
             "measures": scores.numbers(),
             "counts": scores.counts.to_dict(orient="index"),
-            "comparisons": comparisons.to_dict("records"),
+            "comparisons": self.comparisons,
         }
         parity = corrected.pop("parity")
-        return {
-            "parity": parity["S"] | parity,
-            "corrected": plain_values(corrected),
-        }
+        return {"parity": parity["S"] | parity, "corrected": corrected}
 
     def summary(self):
         """Facts and tables by their titles."""
@@ -238,24 +229,21 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons"
         return self.account["listed"] | lines | tables
 
 
-def plain_values(values):
-    if isinstance(values, dict):
-        return {name: plain_values(value) for name, value in values.items()}
-    return values.number() if hasattr(values, "number") else values
-
-
 # --- what checking costs, and the log of a run
 
 
-def cost_rows(results):
+def results_frame(results):
+    """A row a checked claim: what it cost, and its verdict."""
     rows = []
     for result in results:
         levels = [item.level for item in result.evidence]
-        seconds = float(sum(result.timings.values()))
-        of_verdict = float(result.timings.get("verdict", 0))
         counts = [len(result.subclaims), len(result.queries), len(levels), levels.count("high")]
-        rows.append([result.claim_id, *counts, seconds, of_verdict])
-    return pd.DataFrame(rows, columns=COSTS)
+        seconds = [float(sum(result.timings.values())), float(result.timings.get("verdict", 0))]
+        answer = [result.verdict, result.confidence, result.support, result.error]
+        rows.append([result.claim_id, *counts, *seconds, *answer])
+    return pd.DataFrame(rows, columns=[*COSTS, *ANSWERS]).astype(
+        {"confidence": float, "support": float}
+    )
 
 
 def performance(results):
@@ -266,10 +254,10 @@ def performance(results):
     high-credibility sources; NaN without a whole check. Its code: time of the verdict stage alone,
     the mean ratio of the claims with evidence, and 0 where there is nothing.
     """
-    costs = cost_rows(results)
+    costs = results_frame(results)
     seconds = costs["seconds"]
     of_verdict = costs["verdict_seconds"]
-    costs = cost_rows([result for result in results if result.error is None])
+    costs = costs[costs["error"].isna()]
     per_claim = [costs["queries"].mean(), costs["evidence"].mean()]
     costs = costs[costs["evidence"] > 0]
     ratio = costs["high"].sum() / (costs["evidence"].sum() or np.nan)
@@ -287,23 +275,16 @@ def run_log(results, truths=None):
 
     The accuracy of a run without a label is its own confidence.
     """
-    table = pd.DataFrame(results, columns=VerdictResult._fields, dtype=object)
-    costs = cost_rows(results)
+    log = results_frame(results)
     truths = pd.Series(truths or [None] * len(results), dtype=object)
     labelled = truths.map(bool)
-    confidence = table["confidence"].astype(float)
-    right = (table["verdict"] == truths).astype(float)
-    costs["label"] = table["verdict"]
-    costs["gold"] = truths.where(labelled, None)
-    costs["confidence"] = confidence
-    costs["probability"] = table["support"].astype(float)
-    costs["labelled"] = labelled
-    costs["accuracy"] = right.where(labelled, confidence.fillna(0.0))
-    quality = costs["high"] / costs["evidence"]
-    costs["evidence_quality"] = quality.fillna(0.0)
-    costs["efficiency"] = 1 / costs["verdict_seconds"].clip(lower=0.1)
-    costs["error"] = table["error"]
-    return costs
+    right = (log["verdict"] == truths).astype(float)
+    log["gold"] = truths.where(labelled, None)
+    log["labelled"] = labelled
+    log["accuracy"] = right.where(labelled, log["confidence"].fillna(0.0))
+    log["evidence_quality"] = (log["high"] / log["evidence"]).fillna(0.0)
+    log["efficiency"] = 1 / log["verdict_seconds"].clip(lower=0.1)
+    return log.rename(columns={"verdict": "label", "support": "probability"})
 
 
 def performance_score(log):
@@ -324,12 +305,11 @@ def as_report(claims, results, config, judge, *, n_resamples=1000, seed=0):
     groups = frame.set_index("id")["group"].to_dict()
     scored = score_labelled(frame, **options) if log["labelled"].any() else None
     costs = performance(results).set_index("measure")
-    costs.columns = ["document", "in_its_code"]
     report = {
         "outcomes": outcomes(results),
         "log": log,
         "log_score": performance_score(log),
-        "performance": costs.to_dict(),
+        "performance": costs.set_axis(["document", "in_its_code"], axis=1).to_dict(),
         "explanations": quality_table(results, config.rule, groups, **options),
         "categories": pd.crosstab(frame["category"], frame["verdict"]).reset_index(),
         "labels": scored and scored.as_dict(),
@@ -362,9 +342,6 @@ def score_labelled(claims, **options):
 
 
 def outcomes(results):
-    ends = Counter()
-    for result in results:
-        stage, _, rest = str(result.error).partition(": ")
-        cause = rest.partition(": ")[0]
-        ends[result.verdict or f"crashed in {stage}: {cause}"] += 1
-    return dict(ends.most_common())
+    ends = results_frame(results)
+    causes = ends["error"].str.split(": ").str[:2].str.join(": ")
+    return ends["verdict"].fillna("crashed in " + causes).value_counts().to_dict()

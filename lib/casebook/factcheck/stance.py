@@ -9,7 +9,15 @@ import numpy as np
 
 from casebook.factcheck.decompose import finite_verb, tokens_of
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
-from casebook.factcheck.words import CLAIM_WORDS, WORD, first_name, of_kind, words, yaml_table
+from casebook.factcheck.words import (
+    CLAIM_WORDS,
+    LISTS,
+    WORD,
+    first_name,
+    of_kind,
+    words,
+    yaml_table,
+)
 from casebook.models.cache import unit_rows
 from casebook.models.encoders import SentenceEncoder
 from casebook.text import sentence_texts
@@ -25,11 +33,12 @@ FEATURES = (
     "polarity differs",
     "opposites",
 )
-NEGATIONS = frozenset(CLAIM_WORDS["negations"].split())
-OPPOSITES = set()
+OPPOSITES = defaultdict(set)
 for _line in CLAIM_WORDS["opposites"]:
     _first, *_others = [word.stem for word in words(_line)]
-    OPPOSITES |= {frozenset((_first, other)) for other in _others}
+    for _other in _others:
+        OPPOSITES[_first].add(_other)
+        OPPOSITES[_other].add(_first)
 _CLAUSE = re.compile(r"[,;:.]\s+|\s+(?:but|yet|although)\s+")
 MOST_TEXTS = 10_000  # whose vectors are kept in memory
 BESIDE = 0.6  # share of the best document's words that a document must have
@@ -220,13 +229,10 @@ def unmentioned(claim, passages):
 
 
 def _new_word(claim, sentence):
-    missing = []
-    for word in words(claim):
-        if word.kind != "function" and word.stem not in stems(sentence):
-            missing.append(word.text)
-    if len(missing) == 1 and len(stems(claim)) > 3:
-        return missing[0]
-    return None
+    plain = [word for word in words(claim) if word.kind != "function"]
+    missing = [word.text for word in plain if word.stem not in stems(sentence)]
+    is_alone = len(missing) == 1 and len(stems(claim)) > 3
+    return missing[0] if is_alone else None
 
 
 # --- features
@@ -240,7 +246,9 @@ def probability(claim, passages):
 
 
 def negations(text):
-    return sum(word.text.lower() in NEGATIONS or "n't" in word.text for word in words(text))
+    return sum(
+        word.text.lower() in LISTS["negations"] or "n't" in word.text for word in words(text)
+    )
 
 
 def features(claim, passages):
@@ -252,13 +260,11 @@ def features(claim, passages):
     stated = _stated(sentences)
     # the sentence and the clause that have most of the claim
     claim_vector, claim_table = vectors_of(claim)
-    likeness = []
-    tables = []
-    for sentence in sentences:
-        vector, table = vectors_of(sentence)
-        share = len(claim_stems & stems(sentence)) / max(len(claim_stems), 1)
-        likeness.append(claim_vector @ vector + share)
-        tables.append(table)
+    vectors, tables = zip(*map(vectors_of, sentences), strict=True)
+    n_words = max(len(claim_stems), 1)
+    shares = [len(claim_stems & stems(sentence)) / n_words for sentence in sentences]
+    pairs = zip(vectors, shares, strict=True)
+    likeness = [claim_vector @ vector + share for vector, share in pairs]
     best = sentences[np.argmax(likeness)]
     best_stems = stems(best)
     said = _plain_stems(claim) or claim_stems
@@ -269,18 +275,15 @@ def features(claim, passages):
     missing = [word for word in plain if word.stem not in best_stems]
     both = plain + of_kind(claim, "number")
     n_found = sum(word.stem in best_stems for word in both)
-    lone = 0
-    if len(missing) == 1 and n_found > 1:
-        lone = gaps.get(missing[0], 0)
+    is_lone = len(missing) == 1 and n_found > 1
+    lone = gaps.get(missing[0], 0) if is_lone else 0
     # names that no document has, numbers that no passage has, and those that the sentence lacks
     names = _named(claim, "name")
     numbers = _named(claim, "number")
     absent = [not mentioned(name, sentences + documents) for name in names]
     differs = (negations(claim) + negations(nearest)) % 2
-    opposed = set()
-    for word, other in itertools.product(gaps, stated - claim_stems):
-        if frozenset((word.stem, other)) in OPPOSITES:
-            opposed.add(word)
+    new = stated - claim_stems
+    opposed = [word for word in gaps if OPPOSITES.get(word.stem, set()) & new]
     values = [
         1 - max(gaps.values(), default=0),
         1 - sum(gaps.values()) / max(len(plain), 1),

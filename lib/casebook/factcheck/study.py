@@ -2,15 +2,24 @@
 
 from collections import namedtuple
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from casebook.factcheck import transfer
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of
-from casebook.factcheck.score import is_right, majority
-from casebook.factcheck.transfer import CLAIM_ONLY, MAJORITY, NAMES, SIDES
+from casebook.factcheck.score import is_right, majority, results_frame
+from casebook.factcheck.transfer import (
+    CLAIM_ONLY,
+    MAJORITY,
+    NAMES,
+    SIDES,
+    claim_only,
+    collection_claims,
+    scores_of,
+    words_model,
+)
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, SUPPORTED
 from casebook.factcheck.words import yaml_table
 from casebook.frames import coefficients
@@ -32,8 +41,8 @@ CLAIM = ["id", "label", "group", "text"]
 
 _STUDY = namedtuple(
     "VerdictStudy",
-    "name claims kinds verdicts probability policy names facts unread seconds n_resamples seed",
-    defaults=[NAMES, {}, {}, {}, 10_000, 0],
+    "name claims kinds verdicts probability policy drawn names facts unread seconds",
+    defaults=[NAMES, {}, {}, {}],
 )
 
 
@@ -53,28 +62,24 @@ class VerdictStudy(_STUDY):
         right = verdicts.astype(object).apply(lambda said: is_right(labels, said, self.policy))
         return right.dropna().astype(float)
 
-    @property
-    def _drawn(self):
-        return {"n_resamples": self.n_resamples, "seed": self.seed}
-
     def scores(self):
         return self.scores_of(self.right, MEASURE_NAMES["accuracy"], same_input=self._unread)
 
     def _unread(self, pairs):
         reasons = {}
-        for pair in pairs:
-            for system in self.unread.keys() & set(pair):
+        for pair, system in product(pairs, self.unread):
+            if system in pair:
                 reasons[pair] = self.unread[system]
         return reasons
 
     def scores_of(self, values, measure, **about):
-        about |= self._drawn
         groups = self.claims["group"]
-        return transfer.scores_of(values, measure, self.name, groups, self.names, **about)
+        about |= self.drawn
+        return scores_of(values, measure, self.name, groups, self.names, **about)
 
     def scored(self, system, **policy):
         groups = self.claims["group"]
-        options = self.policy | policy | self._drawn
+        options = self.policy | policy | self.drawn
         if not groups.is_unique:
             options["clusters"] = groups
         return score_predictions(
@@ -83,11 +88,10 @@ class VerdictStudy(_STUDY):
 
     def levels(self, part="", **policy):
         """Every measure of every system that read something, then of constant answers."""
-        found = {}
-        for system in self.verdicts.columns.difference(list(self.unread), sort=False):
-            found[system] = self.scored(system, **policy)
-        constant = next(iter(found.values())).baselines
-        found = {system: scored.measures for system, scored in found.items()} | constant
+        read = self.verdicts.columns.difference(list(self.unread), sort=False)
+        scored = {system: self.scored(system, **policy) for system in read}
+        constant = next(iter(scored.values())).baselines
+        found = {system: scores.measures for system, scores in scored.items()} | constant
         tables = []
         for measure, always in constant[MAJORITY].items():
             intervals = {system: measures[measure] for system, measures in found.items()}
@@ -101,13 +105,10 @@ class VerdictStudy(_STUDY):
 
     def rows(self):
         tables = []
-        for system, verdicts in self.verdicts.items():
-            table = self.claims.join(self.kinds)
-            table["system"] = system
-            table["verdict"] = verdicts
-            table["right"] = self.right[system]
-            table["probability"] = self.probability[system]
-            tables.append(table)
+        for system, verdict in self.verdicts.items():
+            answers = {"system": system, "verdict": verdict, "right": self.right[system]}
+            answers["probability"] = self.probability[system]
+            tables.append(self.claims.join(self.kinds).assign(**answers))
         return pd.concat(tables, ignore_index=True)
 
 
@@ -115,7 +116,7 @@ class CheckedClaims:
     """Held-out claims over a collection, ours or a user's, and what the pipeline makes of them."""
 
     def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules", **said):
-        read = transfer.collection_claims(claims, corpus, **said)
+        read = collection_claims(claims, corpus, **said)
         self.name, documents, known, self.facts = read
         self.train = [claim for claim in known if claim.split == "train"]
         self.test = [claim for claim in known if claim.split == "test"]
@@ -126,14 +127,8 @@ class CheckedClaims:
     def results(self):
         return self.checker.check_all(self.test)
 
-    def given(self, evidence):
-        results = []
-        for claim, passages in zip(self.test, evidence, strict=True):
-            results.append(self.checker.check(claim.text, claim.id, passages))
-        return results
 
-
-def checked_claims(checked, folds=5, *, seed=0, **options):
+def checked_claims(checked, folds=5, *, n_resamples=10_000, seed=0):
     """Claims over a collection, by the pipeline, its variants and controls: a `VerdictStudy`.
 
     `folds` are those of what is fitted to the claims, which keeps groups together.
@@ -147,29 +142,28 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
     sided = [claim for claim in checked.test if claim.label in SIDES]
     if sided and all(claim.atoms for claim in sided):
         deciding = [base.deciding(claim) for claim in checked.test]
-        results[GOLD_EVIDENCE] = checked.given(deciding)
+        results[GOLD_EVIDENCE] = checked.checker.check_all(checked.test, deciding)
     results[DOCUMENTED_PIPELINE] = documented.check_all(checked.test)
     found = [base.found(result) for result in checked.results]
     order = generator(seed, "shuffled evidence").permutation(len(found))
     others = of_another_group(claims["group"].tolist(), order)
-    results[SHUFFLED_EVIDENCE] = checked.given([found[row] for row in others])
-    answers = {system: transfer.answers_of(rows) for system, rows in results.items()}
+    shuffled = [found[row] for row in others]
+    results[SHUFFLED_EVIDENCE] = checked.checker.check_all(checked.test, shuffled)
+    answers = {system: results_frame(rows) for system, rows in results.items()}
     verdicts = pd.DataFrame({system: table["verdict"] for system, table in answers.items()})
     verdicts[CLAIM_ONLY], fitted_to = _by_words(checked, claims, folds, seed)
-    seconds = {}
-    unread = {}
-    for system, checker in {PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}.items():
-        seconds[system] = answers[system]["seconds"].median()
-        if not checker.passing:
-            gate = f"none of {len(base)} documents passes its credibility gate"
-            unread[system] = f"{gate}, so it read no evidence"
+    checkers = {PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}
+    seconds = {system: answers[system]["seconds"].median() for system in checkers}
+    n = len(base.documents)
+    gate = f"none of {n} documents passes its credibility gate, so it read no evidence"
+    unread = {system: gate for system, checker in checkers.items() if not checker.passing}
     is_third = INSUFFICIENT in set(claims["label"])
     first = answers[PIPELINE]
     p = first["support"].where(first["verdict"] == SUPPORTED, 1 - first["support"])
     stated = pd.DataFrame({PIPELINE: p.where(first["verdict"].isin(SIDES))})
     counts = {
         "training claims": len(checked.train),
-        "documents": len(base),
+        "documents": n,
         "documents that pass the original gate": len(documented.passing),
     }
     policy = TWO_CLASS_POLICY | {"nei": "three_class" if is_third else "exclude"}
@@ -180,12 +174,11 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
         verdicts,
         stated.reindex(columns=verdicts.columns),
         policy,
+        {"n_resamples": n_resamples, "seed": seed},
         names=NAMES | {CLAIM_ONLY: f"{NAMES[CLAIM_ONLY]}, {fitted_to}"},
         facts=checked.facts | counts,
         unread=unread,
         seconds=seconds,
-        seed=seed,
-        **options,
     )
 
 
@@ -193,10 +186,10 @@ def _by_words(checked, claims, folds, seed):
     """Verdicts of a model of the claims alone, and on what it was fitted."""
     if checked.train:
         known = pd.DataFrame(checked.train)
-        model = transfer.words_model().fit(known["text"], known["label"])
+        model = words_model().fit(known["text"], known["label"])
         return model.predict(claims["text"]), "fitted on our training claims"
     labels = [claim.label for claim in checked.test]
-    p = transfer.claim_only(claims["text"], labels, claims["group"], folds, seed)
+    p = claim_only(claims["text"], labels, claims["group"], folds, seed)
     return p.idxmax(axis=1), "out of fold"
 
 
@@ -206,12 +199,7 @@ def _kinds(checked):
     kinds = kinds.loc[:, kinds.ne(kinds.iloc[0]).any()]
     found = []
     for claim, result in zip(checked.test, checked.results, strict=True):
-        missed = [atom for atom in claim.atoms if not _is_found(atom, result.evidence)]
+        missed = set(checked.base.deciding(claim)).difference(checked.base.found(result))
         is_found = "not found" if missed else "found"
         found.append(is_found if claim.atoms else None)
     return kinds.assign(evidence=pd.Series(found, dtype=object))
-
-
-def _is_found(atom, evidence):
-    same = [item for item in evidence if item.doc_id == atom.doc_id]
-    return any(atom.start < item.end and item.start < atom.end for item in same)

@@ -12,11 +12,16 @@ from casebook.data.cards import card_of
 from casebook.data.sources import Absent
 from casebook.data.tables import reading_text, refusal
 from casebook.errors import InputError
-from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
-from casebook.factcheck.evidence import EvidenceBase, EvidencePassage, load_documents
+from casebook.factcheck.claims import (
+    load_documents,
+    read_claims,
+    read_labelled,
+    shipped_documents,
+)
+from casebook.factcheck.evidence import EvidenceBase, EvidencePassage
 from casebook.factcheck.judges import judge_of, name_of_judge
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
-from casebook.factcheck.score import is_right, majority
+from casebook.factcheck.score import is_right, majority, results_frame
 from casebook.factcheck.verdict import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import content, yaml_table
 from casebook.progress import track
@@ -93,9 +98,8 @@ def gold_of_claim_set(dataset, group_by="cluster"):
     for row in dataset.evidence.dropna(subset="text").fillna({"source": ""}).itertuples():
         text = _WIKI_LINK.sub(r"\1", row.text)
         passages[row.claim_id].append(EvidencePassage(0, 0, len(text), text, row.source))
-    gold = dataset.claims.assign(id=dataset.claims["claim_id"])
-    gold["evidence"] = gold["id"].map(dict(passages))
-    gold = gold[gold["evidence"].notna()]
+    gold = dataset.claims[dataset.claims["claim_id"].isin(list(passages))]
+    gold = gold.assign(id=gold["claim_id"], evidence=gold["claim_id"].map(dict(passages)))
     gold["source"] = [evidence[0].header for evidence in gold["evidence"]]
     return _sided(gold.assign(group=gold[group_by]), dataset.name)
 
@@ -114,11 +118,9 @@ def _of_contracts(dataset):
     evidence = []
     for row in gold.itertuples():
         stems = content(row.claim)
-        clause = next(iter(dataset.qrels[row.id]))
-        nearest = sentence_texts(texts[clause])
+        nearest = sentence_texts(texts[next(iter(dataset.qrels[row.id]))])
         nearest.sort(key=lambda text: -len(stems & content(text)))
-        passages = [EvidencePassage(0, 0, len(text), text, "") for text in nearest[:4]]
-        evidence.append(passages)
+        evidence.append([EvidencePassage(0, 0, len(text), text, "") for text in nearest[:4]])
     return _sided(gold.assign(evidence=evidence), dataset.name)
 
 
@@ -136,18 +138,10 @@ def judged(gold, system, judge):
     n_rows = 1 + max(passage.row for passages in gold["evidence"] for passage in passages)
     nothing = pd.DataFrame({"doc_id": range(n_rows), "text": "-"})
     checker = FactChecker(nothing, judge, CheckerConfig(decomposition="none"))
-    results = []
-    for row in gold.itertuples():
-        results.append(checker.check(row.claim, row.id, row.evidence))
-    return gold.join(answers_of(results)).assign(system=system)
-
-
-def answers_of(results):
-    rows = []
-    for result in results:
-        rows.append([result.verdict, result.support, sum(result.timings.values()), result.error])
-    columns = ["verdict", "support", "seconds", "error"]
-    return pd.DataFrame(rows, columns=columns).astype({"support": float})
+    claims = list(gold.rename(columns={"claim": "text"}).itertuples())
+    results = results_frame(checker.check_all(claims, list(gold["evidence"])))
+    answers = results[["verdict", "support", "seconds", "error"]]
+    return gold.join(answers).assign(system=system)
 
 
 def blind(gold, folds=5, seed=0):

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from casebook.measures.classification import NOT_SUPPORTED, SUPPORTED
 
 INSUFFICIENT_EVIDENCE = "INSUFFICIENT_EVIDENCE"
-CLAIM_VERDICTS = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT_EVIDENCE)
 EVIDENCE_STANCES = ("supports", "refutes", "neutral")
 SUPPORTS, REFUTES, NEUTRAL = EVIDENCE_STANCES
 LEVEL_WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
@@ -64,11 +63,7 @@ def evidence_for(evidence, subclaim_id):
 
 def decide_claim(subclaim_ids, evidence, rule):
     """Verdicts on the parts, verdict on the claim and its confidence, from all evidence."""
-    parts = []
-    for subclaim_id in subclaim_ids:
-        of_part = evidence_for(evidence, subclaim_id)
-        parts.append(judge_subclaim(subclaim_id, of_part, rule))
-    parts = tuple(parts)
+    parts = tuple(judge_subclaim(part, evidence, rule) for part in subclaim_ids)
     confidences = [part.confidence for part in parts]
     refuted = [part.confidence for part in parts if part.verdict == NOT_SUPPORTED]
     holds = {part.verdict for part in parts} == {SUPPORTED}
@@ -95,6 +90,8 @@ def support_score(evidence, rule):
 
 
 def judge_subclaim(subclaim_id, evidence, rule):
+    """Verdict on a part by the evidence about it."""
+    evidence = evidence_for(evidence, subclaim_id)
     score = support_score(evidence, rule)
     verdict = INSUFFICIENT_EVIDENCE
     confidence = score

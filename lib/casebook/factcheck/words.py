@@ -19,11 +19,10 @@ def yaml_table(name):
 
 
 CLAIM_WORDS = yaml_table("words")
-FUNCTION = frozenset(CLAIM_WORDS["function"].split())
-DATES = frozenset(CLAIM_WORDS["dates"].split())
-CURRENCIES = frozenset(CLAIM_WORDS["currencies"].split())
-NUMBERS = {word: str(n) for n, word in enumerate(CLAIM_WORDS["numbers"].split(), start=2)}
-NUMBERS |= {word: str(10 * n) for n, word in enumerate(CLAIM_WORDS["tens"].split(), start=2)}
+#: Words of each closed list, in its order.
+LISTS = {name: dict.fromkeys(words.split()) for name, words in CLAIM_WORDS["lists"].items()}
+NUMBERS = {word: str(n) for n, word in enumerate(LISTS["numbers"], start=2)}
+NUMBERS |= {word: str(10 * n) for n, word in enumerate(LISTS["tens"], start=2)}
 WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _CAPITALISED = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
 _STEMMER = Stemmer.Stemmer("english")
@@ -44,12 +43,12 @@ def words(text):
         before_name = text[match.end() + 1 : match.end() + 2].isupper()
         stem = NUMBERS.get(lower) or _STEMMER.stemWord(lower.replace(",", ""))
         kind = "word"
-        is_date = word[0].isupper() and lower.removesuffix("s") in DATES
+        is_date = word[0].isupper() and lower.removesuffix("s") in LISTS["dates"]
         if lower[0].isdigit() or lower in NUMBERS or is_date:
             kind = "number"
-        elif lower in FUNCTION:
+        elif lower in LISTS["function"]:
             kind = "function"
-        elif word[0].isupper() and lower not in CURRENCIES:
+        elif word[0].isupper() and lower not in LISTS["currencies"]:
             kind = "word" if opens_sentence and not before_name else "name"
         found.append(Word(word, stem, kind, place))
     return tuple(found)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from casebook.shift.embedded import folds, per_query
 from casebook.shift.segments import PER_QUERY_COLUMNS, fit_tau, gap_gain
-from casebook.stats.samples import check_choice, check_count
+from casebook.stats.samples import check_choice
 
 DOCUMENTED_MODE = "posneg-uniform"
 TRAINING_MODES = (
@@ -108,7 +108,7 @@ def learn_posneg(
     Raises
     ------
     InputError
-        If the mode is unknown or a number is out of range.
+        If the mode is unknown.
 
     Examples
     --------
@@ -126,7 +126,6 @@ def learn_posneg(
     [1.0, -1.0]
     """
     check_choice("mode", mode, TRAINING_MODES)
-    check_count("hard_negatives", hard_negatives)
     if mode == "posneg-relative":
         max_norm = RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1)))
     if mode == "posneg-contrast":
@@ -140,7 +139,7 @@ def learn_posneg(
     n = len(directions)
     lengths = np.linalg.norm(directions, axis=1)
     units = directions / lengths[:, None]
-    resultant = float(np.linalg.norm(units.mean(axis=0))) if n else None
+    resultant = np.linalg.norm(units.mean(axis=0)) if n else None
     shown = lengths if n else np.zeros(1)
     summands = units if mode == "posneg-unit" else directions
     vector = summands.sum(axis=0) / max(n, 1)
@@ -152,13 +151,13 @@ def learn_posneg(
         "UniquePairs": len(pairs),
         "ZeroDirections": len(found) - n,
         "ContradictoryPairs": sum((b, a) in pairs for a, b in pairs) // 2,
-        "AvgDirectionNorm": float(shown.mean()),
-        "MinDirectionNorm": float(shown.min()),
-        "MaxDirectionNorm": float(shown.max()),
+        "AvgDirectionNorm": shown.mean(),
+        "MinDirectionNorm": shown.min(),
+        "MaxDirectionNorm": shown.max(),
         "NormClipApplied": norm > max_norm,
         "ClipNorm": max_norm,
         "PreClipDeltaNorm": norm,
-        "PostClipDeltaNorm": float(np.linalg.norm(vector)),
+        "PostClipDeltaNorm": np.linalg.norm(vector),
         # 1 if all directions agree; None without any.
         "ResultantLength": resultant,
         "CancelOutSuspected": n > 0 and norm <= SUSPECT_NORM,
