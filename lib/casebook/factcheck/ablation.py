@@ -25,7 +25,6 @@ PIPELINE = "pipeline"
 COMPARED = {"full": PIPELINE} | ("without " + PARTS["part"]).to_dict()
 #: The documented simulator's inputs; ``changed``: what each configuration leaves out or changes.
 SIMULATOR = yaml_table("documented")["simulator"]
-CONTRADICTIONS = yaml_table("contradictions")
 
 
 def ablate(
@@ -93,11 +92,10 @@ def run_configs(configs, base, stance, claims):
     tables = []
     for name, config in track(configs.items(), "configurations"):
         results = FactChecker(base, stance, config).check_all(claims)
-        table = results_frame(results).assign(config=name)
-        table[["group", "label"]] = known[["group", "label"]]
-        table["right"] = table["verdict"] == table["label"]
-        table["input"] = list(map(verdict_input, results))
-        tables.append(table)
+        table = results_frame(results)
+        inputs = list(map(verdict_input, results))
+        about = {"config": name, "group": known["group"], "input": inputs}
+        tables.append(table.assign(right=table["verdict"] == known["label"], **about))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -171,7 +169,7 @@ def plant_noise(documents, rate, seed=0):
 
 def contradicted(sentence):
     """A sentence changed by the first pattern that is in it."""
-    for row in CONTRADICTIONS:
+    for row in yaml_table("contradictions"):
         changed = re.sub(row["pattern"], row["by"], sentence, count=row.get("most", 0))
         if changed != sentence:
             return changed
