@@ -23,8 +23,6 @@ PARTS = pd.DataFrame(yaml_table("parts")).set_index("configuration")
 PIPELINE = "pipeline"
 #: Readers' names of the configurations that are compared.
 COMPARED = {"full": PIPELINE} | ("without " + PARTS["part"]).to_dict()
-#: The documented simulator's inputs; ``changed``: what each configuration leaves out or changes.
-SIMULATOR = yaml_table("documented")["simulator"]
 
 
 def ablate(
@@ -135,11 +133,16 @@ def part_contrasts(rows, name="claims", **options):
 
 
 def configuration_costs(rows):
-    rows = rows[rows["config"] != "no gate"]
-    rows = rows.assign(crashed=rows["verdict"].isna(), n=1, accuracy=rows["right"])
-    columns = {"accuracy": "mean", "crashed": "sum", "n": "sum"}
-    columns |= dict.fromkeys(["queries", "evidence", "seconds"], "mean")
-    return rows.groupby("config", sort=False).agg(columns).reset_index()
+    rows = rows[rows["config"] != "no gate"].assign(crashed=rows["verdict"].isna())
+    columns = {
+        "accuracy": ("right", "mean"),
+        "crashed": ("crashed", "sum"),
+        "n": ("right", "size"),
+        "queries": ("queries", "mean"),
+        "evidence": ("evidence", "mean"),
+        "seconds": ("seconds", "mean"),
+    }
+    return rows.groupby("config", sort=False).agg(**columns).reset_index()
 
 
 def reported_impacts(parts):
@@ -147,8 +150,8 @@ def reported_impacts(parts):
 
     An impact is that of leaving a part out, so signs and verdicts of ``parts`` turn together.
     """
-    stated = pd.Series(SIMULATOR["reported"], name="reported").rename_axis("configuration")
-    table = stated.reset_index()
+    stated = yaml_table("documented")["simulator"]["reported"]
+    table = pd.Series(stated, name="reported").rename_axis("configuration").reset_index()
     measured = parts.set_index("against").loc[table["configuration"].map(COMPARED)]
     points = -100 * measured[["difference", "high", "low"]] + 0.0  # no negative zero
     table[["ours", "ours low", "ours high"]] = points.to_numpy()
