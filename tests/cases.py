@@ -2,6 +2,8 @@
 
 import pytest
 
+from casebook.errors import InputError
+
 
 # Rows of arguments on which a check fails, each with what it said.
 def failing(check, rows):
@@ -22,6 +24,12 @@ def misnamed(call, rows, error):
         assert "\n" not in str(refusal.value)
 
     return failing(check, rows)
+
+
+# Cases (arguments, then a pattern) that ``read`` takes, or refuses in other words or more lines.
+def not_refused(read, cases):
+    rows = [(arguments, pattern) for *arguments, pattern in cases]
+    return misnamed(read, rows, InputError)
 
 
 # Make a check a test of all rows, which lists those that fail.

@@ -1,7 +1,6 @@
-"""Servers on this machine: of a folder, and of a language model that is played."""
+"""A language model that is played, on this machine."""
 
 import contextlib
-import functools
 import http.server
 import json
 import threading
@@ -15,10 +14,6 @@ class _Quiet(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class _Files(_Quiet, http.server.SimpleHTTPRequestHandler):
-    pass
-
-
 @contextlib.contextmanager
 def answering(handler):
     """Serve with a handler and give the address."""
@@ -26,11 +21,6 @@ def answering(handler):
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-def serving(folder):
-    """Serve a folder and give its address."""
-    return answering(functools.partial(_Files, directory=str(folder)))
 
 
 @contextlib.contextmanager

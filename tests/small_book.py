@@ -25,11 +25,9 @@ def write_project(folder):
     (folder / "book").mkdir()
     row = {"name": "made", "notebook": "01_made.ipynb", "tags": ["default"]}
     (folder / "notebooks" / "experiments.yml").write_text(yaml.safe_dump([row]))
-    for name in ("assets", "references.bib"):
-        copy = shutil.copytree if (ROOT / "book" / name).is_dir() else shutil.copy
-        copy(ROOT / "book" / name, folder / "book" / name)
-    shutil.copy(ROOT / "_config.yml", folder)
-    shutil.copy(ROOT / "requirements.lock", folder)
+    shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets")
+    for name in ("book/references.bib", "_config.yml", "requirements.lock"):
+        shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("cards", "smoke"))
     (folder / "data" / "cards").mkdir()
     shutil.copy(ROOT / "data" / "cards" / "smoke.yml", folder / "data" / "cards")

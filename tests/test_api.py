@@ -7,7 +7,6 @@ import inspect
 import pytest
 
 import casebook
-from casebook.errors import InputError
 
 NAMES = dir(casebook)
 
@@ -43,12 +42,3 @@ def test_the_examples_of_public_names_run():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
         casebook.nonsense  # noqa: B018
-
-
-def test_runs_are_fused_by_rank():
-    runs = [{"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 9.0, "c": 0.5}, "q2": {"c": 1.0}}]
-    fused = casebook.reciprocal_rank_fusion(runs, k=60)
-    assert list(fused["q1"]) == ["b", "a", "c"] and fused["q2"] == {"c": 1 / 61}
-    assert fused["q1"]["b"] == pytest.approx(1 / 61 + 1 / 62)
-    with pytest.raises(InputError, match="NaN"):
-        casebook.reciprocal_rank_fusion([{"q": {"a": float("nan")}}])

@@ -7,10 +7,9 @@ import pytest
 from made_notebooks import write_notebook
 
 from casebook.batch import grid
-from casebook.batch.plan import Planned, data_hash, plan
+from casebook.batch.plan import Planned, plan
 from casebook.batch.run import in_order, run_batch
 from casebook.errors import BatchFailed, InputError
-from casebook.runs import record
 from casebook.runs.record import read_record
 
 pytestmark = pytest.mark.usefixtures("quick_kernels")
@@ -105,9 +104,9 @@ def test_what_is_cached_has_its_outputs_as_they_were_written(project):
 
 def test_needs_order_the_cells():
     needs = {"all": (grid.EVERY,), "b": ("a",), "a": (), "c": ("b", "elsewhere")}
-    waiting = {}
-    for name in needs:
-        waiting[name] = Planned(grid.Cell(name, "x", needs=needs[name]), {}, "run")
+    waiting = {
+        name: Planned(grid.Cell(name, "x", needs=of), {}, "run") for name, of in needs.items()
+    }
     order = in_order(waiting)
     found = []
     while order.is_active():
@@ -155,21 +154,6 @@ def test_what_reads_all_others_runs_after_them(project):
 
     # Alone it is run again: another batch may have changed what it reads.
     assert set(run([some[0]])) == {"reader"}
-
-
-def test_data_named_by_a_default_or_a_list_count_too(project):
-    smoke = data_hash("smoke")
-    (planned,) = plan([grid.Cell("made-0", "01_made.ipynb", {"n": 3})], "mine")
-    assert planned.inputs["data"] == {"dataset": smoke}
-    source = project / "notebooks" / "01_made.ipynb"
-    text = source.read_text().replace('dataset = \\"smoke\\"', "datasets = []")
-    source.write_text(text)
-    every, one, two = (
-        plan([grid.Cell("m", "01_made.ipynb", {"datasets": d})], "mine")[0].inputs
-        for d in (None, ["smoke"], ["smoke", "planted"])
-    )
-    assert one["data"] == {"datasets": record.digest([smoke])}
-    assert len({json.dumps(found["data"]) for found in (every, one, two)}) == 3
 
 
 SETTINGS = """

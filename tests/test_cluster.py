@@ -120,12 +120,11 @@ def results(folder):
 
 
 def test_a_cluster_gives_the_bytes_of_one_process(project, dask):
-    some = cells({}, {"n": 3}, {"n": 4})
+    some = cells({}, {"n": 3})
     run(some)
     (project / "results").rename(project / "serial")
     dask.worker()
-    dask.worker()
-    assert set(run(some, dask.address)) == {"made-0", "made-1", "made-2"}
+    assert set(run(some, dask.address)) == {"made-0", "made-1"}
     assert results(project / "serial") == results(project / "results")
 
 
@@ -212,6 +211,7 @@ def test_a_killed_server_of_forks_takes_its_kernels_along_and_another_one_starts
     assert run(some, workers=2)
 
 
+@pytest.mark.faults
 def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_path, casebook):
     folder = tmp_path / "collection"
     folder.mkdir()

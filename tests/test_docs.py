@@ -5,10 +5,12 @@ import functools
 import json
 import re
 import shlex
+from pathlib import Path
 
 from typer.testing import CliRunner
 
 from casebook import __version__
+from casebook.book.concordance import documents, read_concordance
 from casebook.cli import app
 from casebook.paths import NOTEBOOKS, ROOT
 
@@ -57,8 +59,9 @@ def help_of(*names):
 
 
 def commands():
-    """Yield each command line of the pages, and its page."""
-    for path, text in pages():
+    """Yield each command line of the pages, those on the four documents too, and its page."""
+    rows = [(Path(name), row) for name in documents() for row in read_concordance(name)["rows"]]
+    for path, text in [*pages(), *((path, str(row["here"])) for path, row in rows)]:
         for line, span in SHOWN.findall(text):
             for command in re.split(r"&&|\|\||;", line or span):
                 if command.strip().startswith("casebook "):

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook import evaluate, load, load_encoder, run_ablation
 from casebook.batch.grid import Cell
@@ -113,19 +113,15 @@ def test_an_object_of_the_wrong_type_is_one_line(folder):
     assert not_refused(lambda read, name: read(name), WRONG) == []
 
 
-def test_another_source_is_another_input(folder):
-    cell = Cell("mine", "01_retrieval_ablation.ipynb", {"retriever": "my_search:Search"})
+def test_another_source_and_another_model_are_another_input(folder):
+    (folder / "model").mkdir()
+    weights = folder / "model" / "weights"
+    weights.write_text("1")
+    used = {"retriever": "my_search:Search", "pipeline": {"reranker": "cross-encoder:./model"}}
+    cell = Cell("mine", "01_retrieval_ablation.ipynb", {"dataset": "smoke"} | used)
     before = inputs_of(cell, {})
     assert inputs_of(cell, {}) == before
-    (folder / "my_search.py").write_text(dict(MODULES)["my_search.py"] + "\n")
-    assert inputs_of(cell, {}) != before
-
-
-def test_another_model_is_another_input(folder):
-    (folder / "model").mkdir()
-    (folder / "model" / "weights").write_text("1")
-    settings = {"pipeline": {"reranker": "cross-encoder:./model"}}
-    cell = Cell("mine", "01_retrieval_ablation.ipynb", {"dataset": "smoke", **settings})
-    before = inputs_of(cell, {})
-    (folder / "model" / "weights").write_text("2")
-    assert inputs_of(cell, {}) != before
+    for path in (weights, folder / "my_search.py"):
+        path.write_text(path.read_text() + "\n")
+        assert inputs_of(cell, {}) != before
+        before = inputs_of(cell, {})

@@ -1,10 +1,7 @@
 """The comparison of a run with the committed numbers tells noise from change."""
 
-import json
 import runpy
 from pathlib import Path
-
-import pytest
 
 REFERENCE = runpy.run_path(Path(__file__).with_name("reference.py"))
 NUMBERS = {"value": 0.514344, "n": 7, "far": 12345.678901, "none": None, "rows": [{"p": 1.0}]}
@@ -34,17 +31,3 @@ def test_last_places_are_noise_and_anything_else_is_a_line():
     ] * 3
     less = {name: value for name, value in NUMBERS.items() if name != "n"}
     assert list(REFERENCE["differences"](NUMBERS, less)) == ["/n: gone"]
-
-
-def test_both_files_of_a_run_are_compared(tmp_path, capsys):
-    folders = [tmp_path / name for name in ("reference", "run")]
-    for folder in folders:
-        folder.mkdir()
-        for name in ("numbers.json", "contrasts.json"):
-            (folder / name).write_text(json.dumps(NUMBERS))
-    for change, code, line in ((NUMBERS, 0, ""), ({}, 1, "contrasts.json/value: gone")):
-        (folders[1] / "contrasts.json").write_text(json.dumps(change))
-        with pytest.raises(SystemExit) as stop:
-            REFERENCE["main"](folders[1], folders[0])
-        assert int(stop.value.code) == code
-        assert capsys.readouterr().out.partition("\n")[0] == line

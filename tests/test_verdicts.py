@@ -5,7 +5,7 @@ import pandas as pd
 
 from casebook import contrasts, verdicts
 from casebook.runs.headlines import Headline
-from casebook.verdicts import gate_verdict, margin_of, verdict_of, worst_verdict
+from casebook.verdicts import gate_verdict, verdict_of, worst_verdict
 
 NAN = float("nan")
 
@@ -68,12 +68,6 @@ def test_what_is_the_same_on_every_unit_has_one_word_in_table_and_headline():
         (-0.2, None, ("worse", "No, it is worse")),
     ]
     assert failures(words, cases) == []
-
-
-def test_a_margin_belongs_to_a_measure_whatever_its_cutoff():
-    measures = ["nDCG@10", "nDCG@3", "original:ndcg@3", "RR", "AUROC", "accuracy", "share"]
-    assert [margin_of(name) for name in measures] == [0.01] * 4 + [0.05] * 3
-    assert margin_of("words") == margin_of("P@1") == 0
 
 
 def test_a_gate_says_whether_touching_its_margin_suffices_and_the_worst_rule_decides():

@@ -6,7 +6,6 @@ from collections import namedtuple
 from html import escape
 
 import numpy as np
-import pandas as pd
 
 # One colour a meaning, in all figures and on the front page.
 OURS = "#0072b2"
@@ -31,7 +30,7 @@ COLOURS = {
     GRID: "grid",
     "#ffffff": "paper",
 }
-SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
+SMALLEST_MARK = 14  # points that a mark is wide and high at least
 WIDE = 8.0  # inches: letters of 11 points have the size of a caption where a column is wide
 _LEAST_SCALE = 0.93  # of letters on a phone; a wider figure is scrolled within its frame
 _COLOUR = re.compile(f"({'|'.join(COLOURS)})")
@@ -67,20 +66,11 @@ class Figure(namedtuple("Figure", "svg caption downloads finding narrow")):
         return f"<Figure: {self.caption}>"
 
 
-def hover(axes, titles, x, y, x1=None, y1=None, addresses=None, least=SMALLEST_MARK):
-    """Title points or rectangles of the axes, shown on hover; an address makes one a link.
-
-    Each is at least so many points wide and high; 0 where bars stand side by side.
-    """
-    x1 = x if x1 is None else x1
-    y1 = y if y1 is None else y1
-    rows = pd.DataFrame({"title": list(titles)})
-    for name, corner in {"x": x, "y": y, "x1": x1, "y1": y1}.items():
-        rows[name] = np.asarray(corner, dtype=float)
-    rows["link"] = None if addresses is None else list(addresses)
+def hover(axes, titles, left, y, right, addresses):
+    """Title points or lines from left to right, shown on hover; an address makes one a link."""
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
-    for row in rows.to_dict("records"):
-        marks.append(row | {"axes": axes, "least": least})
+    for title, x, at, x1, link in zip(titles, left, y, right, addresses, strict=True):
+        marks.append({"axes": axes, "title": title, "ends": [(x, at), (x1, at)], "link": link})
 
 
 def as_svg(figure, name):
@@ -88,8 +78,8 @@ def as_svg(figure, name):
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
+    about = dict.fromkeys(["Date", "Creator", "Format", "Type"])
     with rc_context({"svg.hashsalt": name}):
-        about = dict.fromkeys(["Date", "Creator", "Format", "Type"])
         figure.savefig(buffer, format="svg", metadata=about)
     return buffer.getvalue()
 
@@ -128,11 +118,10 @@ def inline(svg, figure, alt):
 def _marks(figure, height):
     """The marked rectangles in units of the drawing, each large enough for a finger."""
     for mark in getattr(figure, "casebook_marks", []):
-        ends = [(mark["x"], mark["y"]), (mark["x1"], mark["y1"])]
-        corners = mark["axes"].transData.transform(ends) * 72 / figure.dpi
+        corners = mark["axes"].transData.transform(mark["ends"]) * 72 / figure.dpi
         if not np.isfinite(corners).all():
             continue
-        size = np.maximum(np.abs(corners[1] - corners[0]), mark["least"])
+        size = np.maximum(np.abs(corners[1] - corners[0]), SMALLEST_MARK)
         left, bottom = corners.mean(axis=0) - size / 2
         width, tall = size
         top = height - bottom - tall

@@ -51,35 +51,34 @@ def replacing(path, *, private=False):
         raise InputError(f"{path}: is no file that another one can replace: name a file")
     file_rights, folder_rights = (0o600, 0o700) if private else (0o666, 0o777)  # before the umask
     path.parent.mkdir(folder_rights, parents=True, exist_ok=True)
-    temporary = _temporary_name(path)
-    try:
-        with naming_file(path):
-            temporary.touch(file_rights, exist_ok=False)
-            yield temporary
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _renamed(path) as temporary:
+        temporary.touch(file_rights, exist_ok=False)
+        yield temporary
 
 
 @contextlib.contextmanager
 def new_folder(path, remedy="name a new folder, or remove this one"):
     """Fill a folder under a temporary name and rename it when the block succeeds."""
-    path = Path(path)
     if os.path.lexists(path):
         raise InputError(f"{path}: exists: {remedy}")
-    temporary = _temporary_name(path)
+    with _renamed(Path(path)) as temporary:
+        temporary.mkdir(parents=True)
+        yield temporary
+
+
+@contextlib.contextmanager
+def _renamed(path):
+    """A new hidden name beside a path, no longer than names may be; what fails is removed."""
+    name = f".{path.name[:150]}.{secrets.token_hex(6)}{PARTIAL_SUFFIX}"
+    temporary = path.with_name(name)
     try:
         with naming_file(path):
-            temporary.mkdir(parents=True)
             yield temporary
             temporary.rename(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _temporary_name(path):
-    """A new hidden name beside a path, no longer than names may be."""
-    return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{PARTIAL_SUFFIX}")
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def write_bytes(path, data, *, private=False):

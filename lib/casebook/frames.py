@@ -31,6 +31,7 @@ from casebook.stats.tests import (
 )
 from casebook.verdicts import (
     INTERVAL_BY_UNIT,
+    NO_DIFFERENCE,
     NO_UNIT_DIFFERS,
     NOT_MEASURED,
     gate_verdict,
@@ -104,13 +105,13 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10
 
 def coefficients(intervals, groups=None, control=np.nan):
     """Intervals of any statistic by system as a frame like that of `estimates`."""
-    rows = []
-    for name, interval in intervals.items():
-        row = {"system": name, **interval.row(), "control": control, "reason": interval.reason}
-        row["groups"] = interval.n if groups is None else groups
-        rows.append(row)
+    rows = [
+        {"system": name, **interval.row(), "reason": interval.reason}
+        for name, interval in intervals.items()
+    ]
     table = pd.DataFrame(rows, columns=ESTIMATE_COLUMNS).astype(dict.fromkeys(STATISTICS, float))
-    return table.assign(reason=_reasons(rows))
+    groups = table["n"] if groups is None else groups
+    return table.assign(groups=groups, control=control, reason=_reasons(rows))
 
 
 def shares(counts, *, level=0.95):
@@ -270,10 +271,8 @@ def count_units(scores, pairs):
     """Count the units on which the first system of each pair is better, equal and worse."""
     counts = []
     for system, against in pairs:
-        differences = (scores[system] - scores[against]).round(9)
-        n_better = (differences > 0).sum()
-        n_worse = (differences < 0).sum()
-        counts.append([n_better, (differences == 0).sum(), n_worse])
+        signs = np.sign((scores[system] - scores[against]).round(9))
+        counts.append([(signs == sign).sum() for sign in (1, 0, -1)])
     return pd.DataFrame(counts, columns=COUNT_COLUMNS, dtype=int)
 
 
@@ -287,9 +286,7 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
 
     n = len(scores)
     units, reason_of_all = resampled_clusters(clusters, n)
-    codes = np.arange(n)
-    if units is not None:
-        codes, _ = pd.factorize(np.asarray(units))
+    codes, _ = pd.factorize(np.arange(n) if units is None else np.asarray(units))
     is_first = np.asarray(is_first, dtype=bool)
     kinds = np.column_stack([np.ones(n), is_first])
     rows = []
@@ -306,11 +303,11 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
             reason = "no_variation" if difference else NO_UNIT_DIFFERS
         if reason not in (None, INTERVAL_BY_UNIT):
             low = high = np.nan
-        verdict = verdict_of(low, high, margin, reason=reason)
-        row = [system, system, difference, low, high]
-        rows.append([*row, first.mean(), other.mean(), verdict, reason])
-    columns = ["system", "against", "difference", "low", "high"]
-    table = pd.DataFrame(rows, columns=[*columns, "level", "baseline", "verdict", "reason"])
+        row = {"system": system, "against": system, "difference": difference}
+        row |= {"low": low, "high": high, "level": first.mean(), "baseline": other.mean()}
+        row["verdict"] = verdict_of(low, high, margin, reason=reason)
+        rows.append(row | {"reason": reason})
+    table = pd.DataFrame(rows).astype({"reason": object})
     return table.assign(n=n, groups=count_groups(clusters, n))
 
 
@@ -363,16 +360,8 @@ def compare_systems(scores, *, clusters=None, margin=0.0, level=0.95, n_resample
     sizes = pair_sizes(table, pairs, 1 - level, clusters)
     systems = estimates(table, clusters, **options).drop(columns="control")
     systems = systems.sort_values("value", ascending=False, kind="stable", ignore_index=True)
-    systems["tie_class"] = tie_classes_of(systems["system"], tested, 1 - level)
+    systems["tie_class"] = tie_classes(systems["system"], tested, 1 - level)
     return Comparison(systems, pd.concat([tested, counts, sizes], axis=1), level)
-
-
-def tie_classes_of(systems, pairs, alpha):
-    """Tie class of every system, by the adjusted p-values of all pairs."""
-    differ = pd.DataFrame(False, systems, systems)
-    for pair in pairs[pairs["p_adjusted"] <= alpha].itertuples():
-        differ.loc[pair.system, pair.against] = True
-    return tie_classes(differ | differ.T)
 
 
 def pair_sizes(scores, pairs, alpha, clusters):
@@ -380,34 +369,52 @@ def pair_sizes(scores, pairs, alpha, clusters):
     rows = []
     for system, against in pairs:
         differences = (scores[system] - scores[against]).round(12)  # blind to rounding
-        row = {}
-        if len(set(differences)) > 1:
-            row["dz"] = differences.mean() / differences.std()
-            if clusters is None:
-                row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
-        rows.append(row)
+        spread = differences.std() if len(set(differences)) > 1 else np.nan
+        mde = np.nan
+        if clusters is None and spread > 0:
+            mde = minimal_detectable_effect(spread, len(scores), alpha=alpha)
+        rows.append([differences.mean() / spread, mde])
     return pd.DataFrame(rows, columns=["dz", "mde"], dtype=float)
 
 
-def tie_classes(differ):
+def tie_classes(systems, pairs, alpha):
     """Largest sets of systems of which no two differ, as text for each system, such as ``"1,2"``.
 
     Insert and absorb (Piepho 2004): each difference divides the classes that hold both systems, and
-    what lies within another class is none.
+    what lies within another class is none. Two differ by the adjusted p-value of their pair.
     """
-    differ = np.asarray(differ, dtype=bool)
-    classes = {frozenset(range(len(differ)))}
-    for pair in np.argwhere(np.triu(differ, 1)).tolist():
+    systems = [*systems]
+    differ = pairs.loc[pairs["p_adjusted"] <= alpha, ["system", "against"]]
+    classes = {frozenset(systems)}
+    for pair in differ.itertuples(index=False, name=None):
         together = {members for members in classes if members.issuperset(pair)}
         halves = {members - {system} for members in together for system in pair}
         others = classes - together
         kept = [half for half in halves if not any(half < other for other in others)]
         classes = others.union(kept)
-    numbers = [[] for _ in differ]
-    for number, members in enumerate(sorted(classes, key=sorted), 1):
-        for system in members:
-            numbers[system].append(str(number))
-    return list(map(",".join, numbers))
+    order = sorted(classes, key=lambda members: sorted(map(systems.index, members)))
+    members = pd.DataFrame({str(n): pd.Index(systems).isin(of) for n, of in enumerate(order, 1)})
+    return [",".join(members.columns[row]) for row in members.to_numpy()]
+
+
+def interval_verdicts(frame, null=0.0):
+    """Verdict on each row by where its interval lies; without one by its reason, if it has any.
+
+    Examples
+    --------
+    >>> auroc = pd.DataFrame({"low": [0.6, 0.4, None], "high": [0.9, 0.8, None]}, dtype=float)
+    >>> interval_verdicts(auroc, null=0.5).tolist()
+    ['better', 'undecided', 'cannot be measured']
+    """
+    bounds = frame[["low", "high"]].astype(float) - null
+    reasons = frame.get("reason", pd.Series(None, frame.index, dtype=object))
+    verdicts = [
+        verdict_of(*row, reason=reason)
+        for *row, reason in bounds.assign(reason=reasons).itertuples(index=False)
+    ]
+    verdicts = pd.Series(verdicts, frame.index, dtype=object)
+    is_unknown = bounds.isna().any(axis=1) & (verdicts != NO_DIFFERENCE)
+    return verdicts.mask(is_unknown, NOT_MEASURED)
 
 
 def gate_of_row(row, margin):

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pandas as pd
-from IPython import get_ipython
 from IPython.display import Markdown, display
 
 from casebook import plots
@@ -13,7 +12,7 @@ from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs, measure_table, number
 from casebook.scores import Choice
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
-from casebook.tables import Table, reason_text, with_interval
+from casebook.tables import Table, with_interval
 from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, NEUTRAL, OPPOSITE
 
 # What rows are of stands in the caption, so readers need no columns of it.
@@ -21,18 +20,8 @@ ABOUT = [
     *("measure", "quantity", "dataset", "title", "part", "unit", "cluster", "margin"),
     *("family", "comparisons", "of", "of_name", "of_phrase", "system_unit", "against_unit"),
     *("system", "system_name", "system_phrase", "against", "against_name", "against_phrase"),
-    *(
-        "role",
-        "note",
-        "neutral",
-        "null",
-        "control",
-        "control_name",
-        "groups",
-        "level",
-        "baseline",
-        "p",
-    ),
+    *("role", "note", "neutral", "null", "control", "control_name", "groups"),
+    *("level", "baseline", "p"),
 ]
 NOT_KEPT = ("_phrase", "_unit", "note")  # what only sentences are made of
 TITLES = {"p_adjusted": "corrected p", "tie_class": "tie class"}
@@ -61,7 +50,6 @@ class Chapter:
         self._answers = {}
         self._numbers = {}
         self._contrasts = {}
-        self._cells = {}
         self._items = None
         self._said = ""  # below the figure that came last
         self._reserves = {}  # each is said once: to the question that it was said to
@@ -82,9 +70,8 @@ class Chapter:
         hurts = EFFECTS[OPPOSITE[yes]]
         about = row[["dataset", "measure", "unit", "cluster"]].to_dict()
         about |= {"system": row["system_name"], "against": against}
-        about["null"] = row.get("null", 0.0)
-        about["margin"] = row.get("margin", 0.0)
-        about["decision"] = row.get("verdict")
+        about |= {"null": row.get("null", 0.0), "margin": row.get("margin", 0.0)}
+        about |= {"decision": row.get("verdict")}
         about["answers"] = {helps: "Yes", hurts: "No, the other way round"}
         if yes != BETTER:
             about["words"] = {helps: "yes", hurts: "no"}
@@ -118,7 +105,7 @@ class Chapter:
         if callable(figure):
             figure = figure(self._linked(frame))
         figure = getattr(figure, "figure", figure)  # of axes
-        key = self._key("figure", frame, title, name)
+        key = file_name(frame, title, name)
         finds = text or finding(frame)
         display(self.outputs.figure(key, figure, self._said, frame, timed, finds))
 
@@ -126,7 +113,7 @@ class Chapter:
         """Keep rows as they are, and show what differs between them, under readers' names."""
         if frame.empty or ("system_name" in frame and not frame["n"].any()):
             return
-        key = self._key("table", frame, title, name)
+        key = file_name(frame, title, name)
         self.outputs.table(key, frame, timed)
         text = filled(title, frame) if title else ""
         if "system_name" in frame:
@@ -225,8 +212,9 @@ class Chapter:
             return rows
         addresses = []
         for row in rows.to_dict("records"):
-            choice = {"system": row["system_name"], "against": row.get("against_name")}
-            choice = {key: system for key, system in choice.items() if system}
+            choice = {"system": row["system_name"]}
+            if row.get("against_name"):
+                choice["against"] = row["against_name"]
             is_there = set(choice.values()) <= set(self._items["systems"])
             listed = self._items["items"]
             if row["part"]:
@@ -237,23 +225,11 @@ class Chapter:
             addresses.append(self.outputs.item_page(**choice) if is_there else None)
         return rows.assign(address=pd.Series(addresses, rows.index, dtype=object))
 
-    def _key(self, folder, frame, title, name):
-        """Name of a file; of two cells with one name the second adds a number."""
-        text = name or (filled(title, frame) if title else named(frame))
-        stem = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60]
-        cell = this_cell()
-        key = stem
-        number = 1
-        while self._cells.setdefault((folder, key), cell) != cell:
-            number += 1
-            key = f"{stem}-{number}"
-        return key
 
-
-def this_cell():
-    """What is executed now: the id that JupyterLab sends, else the number of the execution."""
-    parent = getattr(get_ipython(), "get_parent", dict)()
-    return parent.get("metadata", {}).get("cellId", getattr(get_ipython(), "execution_count", 0))
+def file_name(frame, title, name):
+    """Name of a file of rows; a second one of that name takes its place."""
+    text = name or (filled(title, frame) if title else named(frame))
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60]
 
 
 def named(frame):
@@ -281,9 +257,7 @@ def readable(frame):
         what = "comparison" if kind(frame) == "contrasts" else "system"
         table.insert(0, what, labels(frame))
     if "reason" in table:
-        reasons = table["reason"].mask(table["reason"] == INTERVAL_BY_UNIT)
-        table["reason"] = reasons.map(reason_text, na_action="ignore")
-        table = table.dropna(axis=1, how="all")
+        table["reason"] = table["reason"].mask(table["reason"] == INTERVAL_BY_UNIT)
     if len(set(table["n"])) == 1:
         table = table.drop(columns="n")
     if "null" in frame:

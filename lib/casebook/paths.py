@@ -19,19 +19,12 @@ _CLONE = Path(__file__).resolve().parents[2]
 SHIPPED = _CLONE if (_CLONE / GRID).is_file() else _INSTALLED
 
 
-def _project():
-    """The folder of the project: of the variable, around the working directory, or ours."""
-    if os.environ.get(PROJECT_VARIABLE):
-        return os.environ[PROJECT_VARIABLE]
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / GRID).is_file():
-            return folder
-    return SHIPPED
-
-
-ROOT = Path(os.path.realpath(_project()))
-_USUAL_OUTPUT = Path.cwd() if ROOT == _INSTALLED else ROOT
+# The folder of the project: of the variable, around the working directory, or ours.
+_HERE = Path.cwd()
+_AROUND = [folder for folder in (_HERE, *_HERE.parents) if (folder / GRID).is_file()]
+_PROJECT = os.environ.get(PROJECT_VARIABLE) or next(iter(_AROUND), SHIPPED)
+ROOT = Path(os.path.realpath(_PROJECT))
+_USUAL_OUTPUT = _HERE if ROOT == _INSTALLED else ROOT
 OUTPUT = next(filter(None, map(os.environ.get, OUTPUT_VARIABLES)), _USUAL_OUTPUT)
 OUTPUT = Path(os.path.realpath(OUTPUT))
 RESULTS = OUTPUT / "results"

@@ -16,7 +16,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
 from casebook import verdicts
 from casebook.figures import BETTER, CONTROL, GRID, INK, OURS, PINK, UNDECIDED, VIOLET, WORSE, hover
-from casebook.tables import decimal, interval_text, reason_text
+from casebook.tables import decimal, interval_text
 
 WIDTH = 4.9  # inches: letters of 11 points are 10 pixels high on a phone of 360 pixels
 
@@ -46,23 +46,14 @@ def _wrapped(names, letters=24):
 
 
 # Columns that a frame of values or lines may leave out.
-_OPTIONAL = {
-    "series": "",
-    "panel": "",
-    "low": np.nan,
-    "high": np.nan,
-    "address": None,
-    "reason": None,
-}
+_OPTIONAL = {"series": "", "panel": "", "low": np.nan, "high": np.nan, "address": None}
 
 
 def _drawn(frame):
     """Rows that are drawn, with all columns; rows of several tables may have one name."""
     frame = frame.reset_index(drop=True)
-    for name, value in _OPTIONAL.items():
-        if name not in frame:
-            frame[name] = value
-    return frame.astype({"value": float, "low": float, "high": float})
+    absent = {name: value for name, value in _OPTIONAL.items() if name not in frame}
+    return frame.assign(**absent).astype({"value": float, "low": float, "high": float})
 
 
 def _texts(names, frame):
@@ -71,18 +62,15 @@ def _texts(names, frame):
     names = names + series.radd(", ").where(series != "", "")
     if "n" in frame:
         names = names + frame["n"].map(" (n = {:,.0f})".format)
-    texts = []
-    rows = frame[["value", "low", "high"]].itertuples(index=False)
-    for name, (value, *bounds) in zip(names, rows, strict=True):
-        texts.append(f"{name}: {decimal(value)} {interval_text(*bounds)}")
-    return texts
+    bounds = map(interval_text, frame["low"], frame["high"])
+    return names + ": " + frame["value"].map(decimal) + " " + list(bounds)
 
 
 def values(frame, xlabel, reference=None):
     """Draw values with intervals on one axis, and named lines of reference.
 
-    Columns are row, value and, where the frame has them, low, high, series, n, colour, address,
-    and a reason where a value is undefined. Rows of one name are on one line, first on top.
+    Columns are row, value and, where the frame has them, low, high, series, n, colour, address.
+    Rows of one name are on one line, first on top; that of an undefined value is empty.
     """
     frame = _drawn(frame)
     names = frame["row"].astype(str)
@@ -93,42 +81,29 @@ def values(frame, xlabel, reference=None):
     lines = pd.Series(pd.factorize(rows)[0], frame.index)
     by_series = frame.groupby("series", sort=False)
     reference = reference or {}
-    legend = len(reference) + max(len(by_series), 1) - 1
+    legend = len(reference) + len(by_series) - 1
     labels = _wrapped(rows.unique())
     n_breaks = "".join(labels).count("\n")
     of_line = 0.2 * len(by_series) + 0.2
     height = of_line * len(labels) + 0.12 * n_breaks + 0.25 * legend + 0.8
     figure, axes = plt.subplots(figsize=(WIDTH, height))
     axes.set_yticks(range(len(labels)), labels)
-    axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(xlabel)
     for name, at in reference.items():
         axes.axvline(at, color=CONTROL, lw=1.5, ls=":", label=f"{name}: {at:.2f}")
     # Series lie side by side within a line.
-    ends = np.linspace(-0.4, 0.4, 2 * len(by_series) + 1)
-    offsets = ends[1::2]
+    offsets = np.linspace(-0.4, 0.4, 2 * len(by_series) + 1)[1::2]
     for (name, part), offset, style in zip(by_series, offsets, cycle(_SERIES), strict=False):
         colour, marker = style
-        drawn = {"color": colour, "clip_on": False}
-        if "colour" in part:
-            drawn["color"] = part["colour"]
+        drawn = {"color": part.get("colour", colour), "clip_on": False}
         place = lines[part.index] + offset
         axes.hlines(place, part["low"], part["high"], lw=3, **drawn)
         axes.scatter(part["value"], place, marker=marker, s=34, zorder=3, label=name, **drawn)
         ends = part[["value", "low", "high"]]
-        left = ends.min(axis=1)
-        right = ends.max(axis=1)
         texts = _texts(names[part.index], part)
-        hover(axes, texts, left, place, right, place, part["address"])
-    undefined = frame["value"].isna().groupby(lines).all()
-    for place in undefined.index[undefined]:
-        text = "undefined"
-        reason = frame["reason"][lines == place].iloc[0]
-        if isinstance(reason, str):
-            text += f": {reason_text(reason)}"
-        inside = {"transform": axes.get_yaxis_transform(), "in_layout": False}
-        axes.text(0.02, place, fill(text, 34), color=CONTROL, va="center", **inside)
+        hover(axes, texts, ends.min(axis=1), place, ends.max(axis=1), part["address"])
     if legend:
         figure.legend(loc="outside upper left")
     return figure
@@ -139,59 +114,50 @@ def effects(frame, xlabel, margin=0.0):
 
     Without series, the colour of an effect is that of its verdict.
     """
-    frame = _drawn(frame)
-    if not frame["series"].any():
-        frame["colour"] = frame["verdict"].map(_OF_VERDICT).fillna(CONTROL)
+    if "series" not in frame:
+        frame = frame.assign(colour=frame["verdict"].map(_OF_VERDICT).fillna(CONTROL))
     figure = values(frame, xlabel)
     axes = figure.axes[0]
-    if margin:
-        axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)
+    axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)
     axes.axvline(0, color=INK, lw=1)
-    largest = np.nanmax(frame[["value", "low", "high"]].abs(), initial=margin)
-    if largest:
-        axes.set_xlim(-1.08 * largest, 1.08 * largest)
+    largest = np.nanmax(frame[["value", "low", "high"]].abs(), initial=margin) or 1
+    axes.set_xlim(-1.08 * largest, 1.08 * largest)
     return figure
 
 
 def lines(frame, x, ylabel, xlabel=None):
     """Draw lines with their intervals as bands.
 
-    Columns are x, value and, where the frame has them, low, high, series, panel, n and address.
+    Columns are x, value and, where the frame has them, low, high, series and panel.
     """
-    xlabel = xlabel or x
     panels = _drawn(frame).groupby("panel", sort=False)
     size = (WIDTH, 2.3 * len(panels) + 0.9)
     figure, grid = plt.subplots(len(panels), figsize=size, squeeze=False)
     for axes, (title, part) in zip(grid.flat, panels, strict=True):
-        axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+        axes.set(title=title, xlabel=xlabel or x, ylabel=ylabel)
         by_series = part.groupby("series", sort=False)
         for (name, line), (colour, marker) in zip(by_series, cycle(_SERIES), strict=False):
-            label = str(name) or None
-            axes.plot(line[x], line["value"], color=colour, marker=marker, ms=4, label=label)
+            axes.plot(line[x], line["value"], color=colour, marker=marker, ms=4, label=name)
             axes.fill_between(line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
-            names = line[x].map(f"{xlabel} {{:.3g}}".format)
-            texts = _texts(names, line)
-            hover(axes, texts, line[x], line["value"], addresses=line["address"])
-        if axes.get_legend_handles_labels()[0]:
+        if part["series"].any():
             axes.legend(loc="best")
     return figure
 
 
-def matrix(table, label, shown="z.2f", counts=None):
+def matrix(table, shown="z.2f", counts=None):
     """Draw a matrix with its values written in; a missing value is a dash.
 
-    `shown` is the format of a value, and `label` what it is called on hover; `counts`, a frame of
-    numbers, are in brackets below the values.
+    `shown` is the format of a value; `counts`, a frame of numbers, are in brackets below the
+    values.
     """
     table = table.astype(float)
     texts = table.map(decimal, spec=shown).where(table.notna(), "–")
     if counts is not None:
         texts += counts.map("\n({:,.0f})".format).where(table.notna(), "")
-    width = max(WIDTH, 0.85 * table.shape[1] + 1.6)
     rows = _wrapped(table.index, 22)
     n_breaks = "".join(rows).count("\n")
-    height = 0.55 * len(rows) + 0.12 * n_breaks + 1.0
-    figure, axes = plt.subplots(figsize=(width, height))
+    size = max(WIDTH, 0.85 * table.shape[1] + 1.6), 0.55 * len(rows) + 0.12 * n_breaks + 1.0
+    figure, axes = plt.subplots(figsize=size)
     heads = {"xticklabels": _wrapped(table.columns, 12), "yticklabels": rows}
     letters = {"annot": texts, "fmt": "", "annot_kws": {"color": INK, "size": 11}}
     shades = {"vmin": 0, "vmax": 1, "cmap": SHADES, "cbar": False}
@@ -201,9 +167,4 @@ def matrix(table, label, shown="z.2f", counts=None):
     axes.tick_params(axis="y", rotation=0)
     axes.set(xlabel="", ylabel="")
     axes.grid(visible=False)
-    for row, name in enumerate(table.index):
-        for column, head in enumerate(table.columns):
-            text = texts.iloc[row, column].replace("\n(", " (n = ")
-            title = f"{name}, {head}: {label} {text}"
-            hover(axes, [title], column, row, column + 1, row + 1)
     return figure

@@ -55,7 +55,7 @@ def read_lines(path):
 
 def unreadable(path, error):
     problem = getattr(error, "strerror", None) or f"is damaged: {error}"
-    return InputError(f"{path}: cannot be read: {problem}")
+    return InputError(f"{path}: cannot be read: {' '.join(problem.split())}")
 
 
 def read_text(path):

@@ -9,13 +9,11 @@ import pandas as pd
 
 from casebook import frames
 from casebook.errors import InputError
-from casebook.findings import interval_verdicts
 from casebook.readers import did_you_mean
 from casebook.verdicts import NEUTRAL, NOT_MEASURED, margin_of
 
 LEVEL = 0.95
 NOT_RUN = " was not run"
-_CHOSEN = " by mean "  # parts what a baseline is the best of from how it was chosen
 DIGITS = 9  # of a difference of two scores; what lies below is rounding
 
 
@@ -141,7 +139,7 @@ class Scores:
         if self._control is not None:
             rows["control_name"] = self.name(self._control)
         if null is not None:
-            verdicts = interval_verdicts(rows, null)
+            verdicts = frames.interval_verdicts(rows, null)
             rows = rows.assign(null=null, margin=self._margin, verdict=verdicts)
         return self.described(rows)
 
@@ -179,7 +177,7 @@ class Scores:
         if self._control is not None:
             rows["control"] = means[self._control]
         rows["note"] = [self.notes.get(system, "") for system in rows["system"]]
-        rows["role"] = [_joined(known) for known in roles.values()]
+        rows["role"] = [" and ".join(filter(None, known)) for known in roles.values()]
         return self.described(rows.assign(family=family, margin=self._margin))
 
     def pairs(self, planned=None):
@@ -199,18 +197,16 @@ class Scores:
         rows = self.estimates().sort_values("value", ascending=False, kind="stable")
         is_control = rows["system"].isin(controls)
         compared = rows[~is_control]
-        names = compared["system"]
-        among = pairs[pairs["system"].isin(names) & pairs["against"].isin(names)]
-        compared = compared.assign(tie_class=frames.tie_classes_of(names, among, 1 - LEVEL))
-        return pd.concat([compared, rows[is_control]], ignore_index=True)
+        classes = frames.tie_classes(compared["system"], pairs, 1 - LEVEL)
+        return pd.concat([compared.assign(tie_class=classes), rows[is_control]], ignore_index=True)
 
     def differences(self, system, against):
         """Difference of two systems on every unit, largest first."""
         against = Choice.of(against).system
         self._refuse_absent([(system, against)])
         difference = (self.values[system] - self.values[against]).round(DIGITS)
-        difference = difference.sort_values(ascending=False, kind="stable")
         rows = difference.rename("difference").rename_axis("id").reset_index()
+        rows = rows.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
         groups = frames.count_groups(self.clusters, len(rows))
         rows = rows.assign(system=system, against=against, n=len(rows), groups=groups)
         return self.described(rows)
@@ -267,7 +263,7 @@ class Scores:
         where = f"{len(self.values):,} {self.unit}"
         if self.part:
             where += f" ({self.part})"
-        role = f"the best of {len(means)} {what}{_CHOSEN}{self.measure} on {where}"
+        role = f"the best of {len(means)} {what} by mean {self.measure} on {where}"
         return Choice(means.idxmax(), role)
 
     def without(self, systems):
@@ -297,15 +293,14 @@ class Scores:
         """Rows with what they are of, where they do not say it: sentences are made of it."""
         about = {"measure": self.measure, "quantity": self.quantity}
         about["dataset"] = f"{self.dataset}_{self.part}" if self.part else self.dataset
-        about["title"] = self.title or self.dataset
-        about |= {"part": self.part, "unit": self.unit, "cluster": self.cluster}
+        about |= {"title": self.title or self.dataset, "part": self.part}
+        about |= {"unit": self.unit, "cluster": self.cluster}
         for column in rows.columns.intersection(["system", "against"]):
             about[f"{column}_name"] = rows[column].map(self.name)
             about[f"{column}_phrase"] = rows[column].map(self.phrase)
         if self.neutral:
             about["neutral"] = True
-        new = about.keys() - set(rows.columns)
-        return rows.assign(**{column: of for column, of in about.items() if column in new})
+        return rows.assign(**about | dict(rows.items()))
 
     @property
     def _draws(self):
@@ -337,12 +332,3 @@ def pair(rows, system, against):
     if chosen.empty:
         raise InputError(f"{system} against {against} is none of the {len(rows)} pairs compared")
     return chosen.iloc[0]
-
-
-def _joined(roles):
-    """Roles of one baseline as one phrase, which says once how it was chosen."""
-    parted = [role.partition(_CHOSEN) for role in roles if role]
-    ways = {chosen + way for _, chosen, way in parted}
-    if len(ways) != 1:
-        return " and ".join(filter(None, roles))
-    return " and ".join(role for role, _, _ in parted) + ways.pop()

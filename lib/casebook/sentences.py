@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.readers import read_yaml
-from casebook.runs.headlines import counted, per_cent
+from casebook.runs.headlines import BY_UNIT, counted, per_cent
 from casebook.scores import NOT_RUN
 from casebook.stats.intervals import bounds_text
 from casebook.tables import enumerated, reason_text
@@ -44,13 +44,6 @@ def units(row):
     return text
 
 
-def _because(row):
-    reason = row.get("reason")
-    if not isinstance(reason, str):
-        return "because nothing was compared"
-    return f"because {reason_text(reason)}"
-
-
 def _level(row, value):
     if row["measure"] in SHARES:
         return per_cent(value)
@@ -62,36 +55,27 @@ def _level(row, value):
 
 def sentence(row):
     """A contrast or an estimate as a sentence, with its numbers and its reserves."""
-    main = _contrast_sentence(row) if "difference" in row else _estimate_sentence(row)
-    return " ".join([f"{upper(main)}.", *reserves(row)])
-
-
-def _contrast_sentence(row):
-    text = WORDS["pairs"][row["verdict"]].format(**row)
-    if row["verdict"] == NOT_MEASURED:
-        return f"{text}, {_because(row)}"
-    text += ": "
-    if "level" in row:
-        text += f"{_level(row, row['level'])} against {_level(row, row['baseline'])}, "
-    quantity = f" {row['quantity']}" if row["quantity"] else ""
-    bounds = bounds_text(row["low"], row["high"], "+z.3f")
-    text += f"a difference of {row['difference']:+z.3f}{quantity} {bounds} on {units(row)}"
-    if pd.notna(row.get("better")):
-        text += "; {better:.0f} better, {equal:.0f} equal, {worse:.0f} worse".format(**row)
-    return text
-
-
-def _estimate_sentence(row):
-    name = f"{row['measure']} of {row['system_phrase']}"
-    if pd.isna(row["value"]) or row.get("verdict") == NOT_MEASURED:
-        return f"{name} cannot be measured here, {_because(row)}"
-    text = f"{name} is {_level(row, row['value'])} {bounds_text(row['low'], row['high'])}"
-    if "null" in row:
-        text += f", {PLACES[row['verdict']].format(**row)},"
-    text += f" on {units(row)}"
-    if pd.notna(row.get("control")):
-        text += f"; {row['control_name']}: {_level(row, row['control'])}"
-    return text
+    names = {"system": row["system_phrase"], "against": row.get("against_phrase")}
+    verdict = row.get("verdict")
+    levels = ""
+    if "difference" in row:
+        effect, spec = row["difference"], "+z.3f"
+        text = f"in {row['measure']}, {WORDS['clauses'][verdict].format(**names)}"
+        if "level" in row:
+            levels = f" ({_level(row, row['level'])} against {_level(row, row['baseline'])})"
+    else:
+        effect, spec = row["value"], "z.3f"
+        text = f"{row['measure']} of {row['system_phrase']}"
+        if verdict:
+            text += f" is {PLACES[verdict].format(**row)}"
+    if verdict == NOT_MEASURED or pd.isna(effect):
+        reason = row.get("reason")
+        why = reason_text(reason) if isinstance(reason, str) else "nothing was compared"
+        return f"{upper(text)}, because {why}."
+    text += (
+        f": {effect:{spec}}{levels} {bounds_text(row['low'], row['high'], spec)} on {units(row)}"
+    )
+    return " ".join([f"{upper(text)}.", *reserves(row)])
 
 
 def plain(row):
@@ -114,19 +98,14 @@ def reserves(row):
         sentences.append(f"{upper(row['against_phrase'])} is {row['role']}.")
     verdict = row.get("verdict")
     nearest = min(abs(row["low"]), abs(row["high"]))
-    if verdict in (BETTER, WORSE) and nearest < row["margin"]:
-        sentences.append(f"The difference may be below {row['margin']:g}, which would not matter.")
-    if verdict == EQUIVALENT:
+    if verdict in (BETTER, WORSE, EQUIVALENT) and nearest < row["margin"]:
         sentences.append(f"Differences below {row['margin']:g} do not matter.")
     if row.get("note"):
         sentences.append(row["note"])
     if row.get("reason") == INTERVAL_BY_UNIT:
-        unit = row["unit"].removesuffix("s")
-        clusters = counted(int(row["groups"]), row["cluster"])
-        sentences.append(
-            f"With fewer than six {row['cluster']} the interval is by {unit}: it holds for new "
-            f"{row['unit']} on these {clusters}."
-        )
+        names = {"groups": row["cluster"], "units": row["unit"]}
+        names["unit"] = row["unit"].removesuffix("s")
+        sentences.append(f"{upper(BY_UNIT.format(**names))}.")
     return sentences
 
 
@@ -151,17 +130,11 @@ def finding(frame):
     rows = frame[frame["n"] > 0]
     if kind(rows) == "contrasts":
         return f"{upper(_contrasts_finding(rows))}."
-    texts = []
-    for measure, of_measure in rows.groupby("measure", sort=False):
-        if kind(rows) == "differences":
-            text = _units_finding(of_measure)
-        elif "verdict" not in rows:
-            text = _means_finding(of_measure)
-        elif len(of_measure) > MOST_NAMED:
-            text = f"of {len(of_measure)} values of {measure}: {_counts(of_measure, PLACES)}"
-        else:
-            text = f"{measure} is {_places_finding(of_measure)}"
-        texts.append(text)
+    if kind(rows) == "differences":
+        describe = _units_finding
+    else:
+        describe = _places_finding if "verdict" in rows else _means_finding
+    texts = [describe(of_measure) for _, of_measure in rows.groupby("measure", sort=False)]
     return f"{upper('; '.join(texts))}."
 
 
@@ -186,9 +159,8 @@ def _contrasts_finding(rows):
     return text if varying == "measure" else f"in {of}, {text}"
 
 
-# How many rows have each verdict.
-def _counts(rows, words):
-    null = rows["null"].iloc[0] if "null" in rows else 0.0
+def _counts(rows, words, null=0.0):
+    """How many rows have each verdict."""
     counts = rows["verdict"].value_counts()
     named = counts.reindex(words).dropna().astype(int)
     return enumerated([f"{n} {words[verdict].format(null=null)}" for verdict, n in named.items()])
@@ -203,44 +175,39 @@ def _units_finding(rows):
 
 
 def _places_finding(rows):
+    measure = rows["measure"].iloc[0]
+    null = rows["null"].iloc[0]
+    if len(rows) > MOST_NAMED:
+        return f"of {len(rows)} values of {measure}: {_counts(rows, PLACES, null)}"
     clauses = []
     for verdict, names in labels(rows).groupby(rows["verdict"], sort=False):
-        place = PLACES[verdict].format(null=rows["null"].iloc[0])
-        clauses.append(f"{place} for {enumerated(names)}")
-    return "; ".join(clauses)
+        clauses.append(f"{PLACES[verdict].format(null=null)} for {enumerated(names)}")
+    return f"{measure} is {'; '.join(clauses)}"
 
 
 def _means_finding(rows):
     """The highest mean, and what is not shown to be lower; without tests, the range."""
-    rows = rows.set_index(labels(rows))
-    if "tie_class" in rows:
-        return _ranking_finding(rows)
-    best = rows.loc[rows["value"].idxmax()]
+    rows = rows.set_index(labels(rows)).dropna(subset="value")
+    rows = rows.sort_values("value", ascending=False, kind="stable")
+    is_compared = rows["tie_class"].notna() if "tie_class" in rows else rows["n"] > 0
+    best = rows[is_compared].iloc[0]
+    least = rows.iloc[-1]
     level = _level(best, best["value"])
+    measure = best["measure"]
     if len(rows) == 1:
-        return f"{best['measure']} of {best.name}: {level}"
-    least = rows.loc[rows["value"].idxmin()]
-    lowest = _level(least, least["value"])
-    return f"{best['measure']}: from {lowest} ({least.name}) to {level} ({best.name})"
-
-
-def _ranking_finding(rows):
-    """The highest mean of what is compared, what is not shown to be lower, and controls above."""
-    compared = rows[rows["tie_class"].notna()]
-    best = compared.loc[compared["value"].idxmax()]
-    level = _level(best, best["value"])
-    text = f"the highest {best['measure']} is that of {best.name}, {level} "
+        return f"{measure} of {best.name}: {level}"
+    if "tie_class" not in rows:
+        lowest = _level(least, least["value"])
+        return f"{measure}: from {lowest} ({least.name}) to {level} ({best.name})"
+    text = f"the highest {measure} is that of {best.name}, {level} "
     text += bounds_text(best["low"], best["high"])
-    is_control = rows["tie_class"].isna()
-    above = rows.index[is_control & (rows["value"] > best["value"])]
+    above = rows.index[~is_compared & (rows["value"] > best["value"])]
     if len(above):
         text += f"; controls that learned nothing are higher: {enumerated(above)}"
-    classes = compared["tie_class"].str.split(",").map(set)
+    classes = rows.loc[is_compared, "tie_class"].str.split(",").map(set)
     others = classes.drop(best.name)
-    tied = [name for name, of_other in others.items() if of_other & classes[best.name]]
-    if len(tied) > MOST_NAMED:
-        return f"{text}; {len(tied)} of {len(others)} others are not shown to be lower"
-    return f"{text}; not shown to be lower: {enumerated(tied or ['none'])}"
+    tied = others.map(classes[best.name].intersection).astype(bool).sum()
+    return f"{text}; {tied} of {len(others)} others are not shown to be lower"
 
 
 def caption(frame):
@@ -249,8 +216,8 @@ def caption(frame):
     texts = []
     if len(rows):
         texts.append(_about(rows))
-        if kind(rows) == "contrasts":
-            texts += _correction(rows)
+        if kind(rows) == "contrasts" and rows["comparisons"].max() > 1:
+            texts.append(_correction(rows))
         if "margin" in rows and rows["margin"].max() > 0:
             texts.append(f"Differences below {rows['margin'].max():g} do not matter.")
         if "role" in rows:
@@ -280,12 +247,9 @@ def _about(rows):
     return upper(f"{text}; {first['title']}, {enumerated(counts)}.")
 
 
-# Whether several contrasts are corrected for their number, that of the family they are of.
 def _correction(rows):
-    sizes = rows["comparisons"].astype(int)
-    if sizes.max() == 1:
-        return []
+    """Whether several contrasts are corrected for their number, that of the family they are of."""
+    sizes = rows["comparisons"].astype(int).map("{:,}".format).unique()
     if "p_adjusted" not in rows:
-        return [f"Not corrected for {sizes.max()} comparisons."]
-    texts = enumerated(sizes.map("{:,}".format).unique(), "or")
-    return [f"Corrected for {texts} comparisons."]
+        return f"Not corrected for {sizes[0]} comparisons."
+    return f"Corrected for {enumerated(sizes, 'or')} comparisons."

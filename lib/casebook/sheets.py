@@ -58,11 +58,8 @@ def read_book(path):
         raise InputError(f"{path}: {problem}")
     try:
         return Book(path, tuple(_workbook_sheets(path)))
-    except OSError as error:
-        raise unreadable(path, error) from error
     except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
-        problem = " ".join(str(error).split())
-        raise InputError(f"{path}: is no workbook, or is damaged: {problem}") from error
+        raise unreadable(path, error) from error
 
 
 # Sheets of a workbook, which is read with formulas and with their stored values.
@@ -88,7 +85,7 @@ def _workbook_sheets(path):
 
 def _cell(value):
     text = getattr(value, "text", value)  # a formula of an array is an object
-    return from_workbook(text) or None if isinstance(text, str) else text
+    return None if text == "" else text
 
 
 # Sheet of rows of cells as written and as stored, without the empty ones.
@@ -144,39 +141,23 @@ def clean(text):
     return cell if cell.strip() else EMPTY, [name for name, is_made in changes.items() if is_made]
 
 
-def for_workbook(text):
-    """Escape what a workbook would read as an escaped character, such as ``_x0041_``."""
-    return re.sub("_(?=x[0-9A-Fa-f]{4}_)", "_x005F_", text)
-
-
-def from_workbook(text):
-    """Undo `for_workbook`."""
-    return re.sub("_x005F_(?=x[0-9A-Fa-f]{4}_)", "_", text)
-
-
-def for_csv(text):
+def for_csv(cell):
     """Mark text that a spreadsheet would take for a formula with an apostrophe."""
-    runs = _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text)
-    return f"'{text}" if runs else text
+    runs = isinstance(cell, str) and _FORMULA.match(cell) and not _PLAIN_NUMBER.fullmatch(cell)
+    return f"'{cell}" if runs else cell
 
 
-def from_csv(text):
+def from_csv(cell):
     """Undo `for_csv`."""
-    return text[1:] if text[:1] == "'" and _FORMULA.match(text[1:]) else text
+    is_marked = isinstance(cell, str) and cell[:1] == "'" and _FORMULA.match(cell[1:])
+    return cell[1:] if is_marked else cell
 
 
 def table_for_csv(frame):
     """A DataFrame whose texts and names no spreadsheet runs, by `for_csv`."""
-    return _each_text(frame, lambda text: for_csv(re.sub("\r\n?", "\n", text)))
+    return frame.map(for_csv).rename(columns=for_csv)
 
 
 def table_from_csv(frame):
     """Undo `table_for_csv` on a DataFrame that was read from a file."""
-    return _each_text(frame, from_csv)
-
-
-def _each_text(frame, change):
-    def changed(cell):
-        return change(cell) if isinstance(cell, str) else cell
-
-    return frame.map(changed).rename(columns=changed)
+    return frame.map(from_csv).rename(columns=from_csv)

@@ -13,7 +13,6 @@ from casebook.stats.intervals import bounds_text
 
 TALL = 20  # rows above which a table scrolls within the page
 COLUMNS_SHOWN = 7  # that a page shows before a reader asks for the others
-_MARKS = re.compile(r"<[^>]*>")
 # What begins a block or a span; a bracket only where an address or a name follows it.
 _MARKDOWN = re.compile(
     r"[\\`*_#|$]|\](?=[(\[:])|\[(?=\^)|:(?=::)|~(?=~)|(?<=\))=|\{(?=\{)|^%|^[-+](?= )"
@@ -40,19 +39,8 @@ class Table:
         self.caption = caption
 
     def _repr_html_(self):
-        """The HTML that Jupyter and the book show; what is equal in all rows is in the caption."""
-        columns = {name: _cells(column) for name, column in self.frame.items()}
-        equal = {}
-        for name, cells in list(columns.items())[1:]:
-            text = html.unescape(_MARKS.sub("", cells[0])) if len(set(cells)) == 1 else ""
-            if 0 < len(text) <= 60:
-                equal[name] = text
-        # Of one row, and of rows that differ in their names only, all is shown.
-        if len(self.frame) < 2 or len(equal) == len(columns) - 1:
-            equal = {}
-        texts = [f"{_title(name)}: {text}" for name, text in equal.items() if text != "–"]
-        caption = f"{self.caption} (in all rows {'; '.join(texts)})" if texts else self.caption
-        return to_html(self.frame.drop(columns=list(equal)), caption)
+        """The HTML that Jupyter and the book show."""
+        return to_html(self.frame.dropna(axis=1, how="all"), self.caption)
 
     def __repr__(self):
         return f"<Table: {self.caption} ({len(self.frame)} rows)>" if len(self.frame) else ""
@@ -148,14 +136,11 @@ def escape_markdown(text):
 
 def with_interval(frame, value, low, high):
     """A frame whose column `value` shows its interval, too."""
-    joined = []
-    for number, *bounds in frame[[value, low, high]].itertuples(index=False):
-        text = None
-        if pd.notna(number):
-            text = Markup(
-                f'<data value="{number:.6g}">{decimal(number)}</data> '
-                f'<span class="interval">{interval_text(*bounds)}</span>'
-            )
-        joined.append(text)
-    joined = pd.Series(joined, frame.index, dtype=object)
-    return frame.assign(**{value: joined}).drop(columns=[low, high])
+
+    def joined(row):
+        interval = interval_text(row[low], row[high])
+        text = f'<data value="{row[value]:.6g}">{decimal(row[value])}</data> '
+        return Markup(f'{text}<span class="interval">{interval}</span>')
+
+    texts = frame.apply(joined, axis=1).where(frame[value].notna(), None)
+    return frame.assign(**{value: texts}).drop(columns=[low, high])

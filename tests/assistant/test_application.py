@@ -6,7 +6,7 @@ import math
 import sys
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.assistant.answer import ask_application, reply_columns
 from casebook.assistant.log import read_log
@@ -64,12 +64,6 @@ def ask(app, out="answers.jsonl", **settings):
     return ask_application("questions.txt", out, f"kitchen_app:{app}", report=str, **settings)
 
 
-def test_a_reply_is_a_text_or_has_fields_of_a_log():
-    fields = {"answer": "Four.", "contexts": ["Whisk."], "cost": 0.5}
-    assert reply_columns("mine", "Four.") == {"contexts": None, "answer": "Four."}
-    assert reply_columns("mine", fields | {"trace": 3}) == fields
-
-
 BAD = [
     ({"reply": "x"}, "mine: field answer: Field required"),
     (7, "mine: Input should be a valid dictionary"),
@@ -88,9 +82,7 @@ def test_a_reply_that_is_no_answer_has_a_reason():
 
 def test_the_log_is_read_by_chapter_and_gate_and_has_a_price(kitchen):
     log = ask("counted", prices=(1.0, 2.0), system="mine")
-    assert log["system"].unique().tolist() == ["mine"]
     assert log["cost"][0] == pytest.approx((100 * 1.0 + 10 * 2.0) / 1e6)
-    assert (log["seconds"] >= 0).all()
     assert json.loads((kitchen / "answers.jsonl").read_text().splitlines()[0])["thinking"] == "No."
     log = ask("fields", "b.jsonl")
     assert log["contexts"][0] == ["Whisk the whites."]

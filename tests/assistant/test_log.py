@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from cases import not_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import not_refused
 
 from casebook.assistant.log import read_log
 from casebook.assistant.study import score_answers

@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cases import table
+from cases import not_refused, table
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import not_refused
 from sklearn import metrics
 
 from casebook.audits.tables import (

@@ -1,6 +1,6 @@
 """Run every benchmark against its peer, write docs/benchmarks.csv, fail below a bar.
 
-One thread, some of them: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py agreement raters``.
+One thread, some of them: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py inference raters``.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """How time and memory grow: a million documents, and a grid of 200 notebooks.
 
 Writes ``docs/scaling_pipeline.csv`` and ``scaling_grid.csv``. It takes about half an hour
-and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the name of one table, and sizes.
+and 5 GB of disk: ``python tests/benchmarks/scaling.py``.
 """
 
 import json
@@ -116,9 +116,9 @@ def peak_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def pipeline(sizes=(10_000, 100_000, 1_000_000)):
+def pipeline():
     """Each step in a process of its own, for its peak memory."""
-    for size in sizes:
+    for size in (10_000, 100_000, 1_000_000):
         row = {"documents": size}
         with tempfile.TemporaryDirectory() as folder:
             for step in STEPS:
@@ -128,11 +128,11 @@ def pipeline(sizes=(10_000, 100_000, 1_000_000)):
         yield row
 
 
-def grid(variants=(VARIANTS,)):
+def grid():
     """The light notebook 200 times and once more unchanged, by one process and by two."""
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as folder:
-            write_grid(Path(folder), *variants)
+            write_grid(Path(folder))
             command = [sys.executable, "-m", "casebook", "run", "--grid", f"{folder}/grid.yml"]
             places = dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), folder)
             row = {"processes": workers}
@@ -142,14 +142,14 @@ def grid(variants=(VARIANTS,)):
         yield row
 
 
-def write_grid(root, variants):
+def write_grid(root):
     sys.path.append(str(TESTS))
     from made_notebooks import write_notebook
 
     write_notebook(root / "notebooks" / "01_light.ipynb", 'run = "r"\ncell = "c"\nn = 1', CELL)
     (root / "data" / "cards").mkdir(parents=True)
     row = {"notebook": "01_light.ipynb", "tags": ["default"]}
-    rows = [row | {"name": f"light-{n}", "parameters": {"n": n}} for n in range(variants)]
+    rows = [row | {"name": f"light-{n}", "parameters": {"n": n}} for n in range(VARIANTS)]
     (root / "grid.yml").write_text(json.dumps(rows))
 
 
@@ -158,19 +158,18 @@ TABLES = {"pipeline": pipeline, "grid": grid}
 
 
 def main():
-    name, *sizes = sys.argv[1:] or [None]
-    if name in STEPS:
-        print(json.dumps(STEPS[name](int(sizes[0]), sizes[1])))
+    if len(sys.argv) > 1:
+        step, size, folder = sys.argv[1:]
+        print(json.dumps(STEPS[step](int(size), folder)))
         return
-    for table in [name] if name else TABLES:
-        found = pd.DataFrame(TABLES[table](*[list(map(int, sizes))] if sizes else []))
+    for table, measured in TABLES.items():
+        found = pd.DataFrame(measured())
         # One column a measurement: a phone shows three columns, not eight.
         first = found.columns[0]
         turned = found.set_index(first).T.rename_axis(first).reset_index()
         print(turned.to_string(index=False, float_format="%.3g"))
-        if not sizes:
-            place = DOCS / f"scaling_{table}.csv"
-            turned.to_csv(place, index=False, float_format="%.3g", lineterminator="\n")
+        place = DOCS / f"scaling_{table}.csv"
+        turned.to_csv(place, index=False, float_format="%.3g", lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,13 @@
 """Every term of the four documents is on its page; what the pages name exists."""
 
-import importlib
 import json
 import re
 import runpy
-import shlex
+from pkgutil import resolve_name
 
 import pytest
 from toy_records import seal
-from typer.testing import CliRunner
 
-import casebook
 from casebook import paths
 from casebook.book.concordance import (
     concordance_page,
@@ -20,7 +17,6 @@ from casebook.book.concordance import (
     read_concordance,
 )
 from casebook.book.results import ChapterResults, read_chapters
-from casebook.cli import app
 from casebook.paths import ROOT, run_dir
 
 ALL = [(name, row) for name in documents() for row in read_concordance(name)["rows"]]
@@ -28,11 +24,6 @@ CODE = re.compile(r"`([^`]+)`")
 NAME = re.compile(
     r"(?:casebook|measures|retrieval|sensitivity|explain|factcheck|raters|shift|audits|runs|data)(?:\.\w+)+"
 )
-
-
-def spans(row):
-    """Give what a row names as code of ours."""
-    return CODE.findall(str(row["here"]))
 
 
 def test_the_four_documents_have_pages_with_their_terms_in_order():
@@ -48,43 +39,14 @@ def test_the_four_documents_have_pages_with_their_terms_in_order():
         assert len(heads) == len(set(heads)), "a term twice"
 
 
-def test_every_command_exists_with_its_options():
-    commands = {span for _, row in ALL for span in spans(row) if span.startswith("casebook ")}
-    wrong = []
-    for command in sorted(commands):
-        words = shlex.split(command)[1:]
-        group = [word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)][:2]
-        found = CliRunner().invoke(app, [*group, "--help"])
-        if found.exit_code and len(group) > 1:  # the second word is an argument
-            found = CliRunner().invoke(app, [group[0], "--help"])
-        text = re.sub(r"\x1b\[[0-9;]*m", "", found.output)
-        options = [word.partition("=")[0] for word in words if word.startswith("--")]
-        if found.exit_code or not all(option in text for option in options):
-            wrong.append(command)
-    assert len(commands) > 10 and wrong == []
-
-
-def imported(name):
-    """Import a name as a reader would who knows that all lies in casebook."""
-    parts = name.removeprefix("casebook.").split(".")
-    if len(parts) == 1 and hasattr(casebook, parts[0]):
-        return
-    found = casebook
-    for place, part in enumerate(parts):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            found = importlib.import_module(".".join(["casebook", *parts[: place + 1]]))
-
-
 def test_every_python_name_can_be_imported():
-    names = {span.partition("(")[0] for _, row in ALL for span in spans(row)}
-    names = sorted(filter(NAME.fullmatch, names))
+    spans = {span for _, row in ALL for span in CODE.findall(str(row["here"]))}
+    names = sorted(filter(NAME.fullmatch, {span.partition("(")[0] for span in spans}))
     wrong = []
     for name in names:
         try:
-            imported(name)
-        except ImportError as error:
+            resolve_name(f"casebook.{name.removeprefix('casebook.')}")
+        except (AttributeError, ImportError) as error:
             wrong.append(f"{name}: {error}")
     assert len(names) > 10 and wrong == []
 
@@ -187,6 +149,3 @@ def test_every_term_of_the_document_is_on_the_page_in_its_order():
     ]
     places = [terms.index(term) for term in sections]
     assert places == sorted(places)
-
-
-# --- in the rendered site

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from serving import serving
 from tabs import Tab
 
 
@@ -29,13 +28,6 @@ def browser():
         running = playwright.chromium.launch(executable_path=chromium, args=options)
         yield running
         running.close()
-
-
-@pytest.fixture(scope="module")
-def server(site):
-    """Give the address of the smoke book over http."""
-    with serving(site) as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

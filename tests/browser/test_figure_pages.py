@@ -59,7 +59,7 @@ def page_of_figures(site, tmp_path_factory):
             outputs.figure("levels", plots.values(ROWS, "nDCG@10"), "Levels.", ROWS),
             outputs.figure(
                 "scores",
-                plots.matrix(SCORES, "excess"),
+                plots.matrix(SCORES),
                 "Excess.",
             ),
             Table(with_interval(WIDE, "nDCG@10", "nDCG@10 low", "nDCG@10 high"), "Systems"),

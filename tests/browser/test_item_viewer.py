@@ -90,11 +90,6 @@ def address(folder):
     return f"{(folder / 'items.html').as_uri()}#of=claims"
 
 
-@pytest.fixture(scope="module")
-def many(folder):
-    return f"{(folder / 'items.html').as_uri()}#of=questions"
-
-
 def shows(viewer, place, text):
     """Wait for a text: the page reads its address after the event that changed it."""
     from playwright.sync_api import expect
@@ -169,17 +164,16 @@ def test_only_items_that_the_page_lists_are_loaded(viewer, address, folder):
     shows(viewer, "output", "40 of 40 questions")
 
 
-def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, many):
+def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, address):
     from playwright.sync_api import expect
 
+    many = address.replace("claims", "questions")
     viewer.goto(many)
     viewer.get_by_label("against", exact=True).focus()
     viewer.keyboard.press("ArrowDown")  # from "BM25, stemmed"
     expect(viewer.get_by_label("against", exact=True)).to_have_value("Dense & co")
-    viewer.keyboard.press("Tab")
-    viewer.keyboard.press("Tab")
-    for _ in range(3):
-        viewer.keyboard.press("ArrowDown")
+    for key in ("Tab", "Tab", "ArrowDown", "ArrowDown", "ArrowDown"):
+        viewer.keyboard.press(key)
     expect(viewer.get_by_label("is", exact=True)).to_have_value("worse")
     shows(viewer, "output", "20 of 40 questions")
     address = viewer.url

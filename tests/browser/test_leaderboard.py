@@ -98,6 +98,9 @@ def written(row, counts):
     return [interval, row["verdict"], *(str(row[name]) for name in counts)]
 
 
+TURNED = {"difference": "difference", "low": "high", "high": "low"}
+
+
 def test_every_pair_in_both_directions_is_what_the_chapter_computed(viewer, site):
     address, by_measure = site
     for measure, baseline in itertools.product(by_measure, by_measure["P@1"]["system"].unique()):
@@ -107,31 +110,21 @@ def test_every_pair_in_both_directions_is_what_the_chapter_computed(viewer, site
         viewer.get_by_label("Baseline").select_option(baseline)
         table = rows(viewer)
         stored = by_measure[measure]
+        found = {name: cells[1:3] + cells[4:7] for name, cells in table.items()}
         for row in stored[stored["against"] == baseline].to_dict("records"):
-            cells = table[row["system"]]
-            assert cells[1:3] + cells[4:7] == written(row, ["better", "equal", "worse"])
+            assert found[row["system"]] == written(row, ["better", "equal", "worse"])
         for row in stored[stored["system"] == baseline].to_dict("records"):
-            turned = row | {
-                "difference": -row["difference"],
-                "low": -row["high"],
-                "high": -row["low"],
-                "verdict": OPPOSITE.get(row["verdict"], row["verdict"]),
-            }
-            cells = table[row["against"]]
-            assert cells[1:3] + cells[4:7] == written(turned, ["worse", "equal", "better"])
+            turned = {name: -row[of] for name, of in TURNED.items()}
+            turned["verdict"] = OPPOSITE.get(row["verdict"], row["verdict"])
+            assert found[row["against"]] == written(row | turned, ["worse", "equal", "better"])
 
 
 def test_the_keyboard_alone_chooses_and_the_address_keeps_the_choice(viewer, site):
     address, _ = site
     viewer.goto(address)
     viewer.get_by_label("Data set").focus()
-    viewer.keyboard.press("ArrowDown")
-    viewer.keyboard.press("Tab")
-    viewer.keyboard.type("P@")
-    viewer.keyboard.press("Tab")
-    viewer.keyboard.press("ArrowDown")
-    viewer.keyboard.press("Tab")
-    viewer.keyboard.press("ArrowDown")
+    for key in ("ArrowDown", "Tab", "P", "@", "Tab", "ArrowDown", "Tab", "ArrowDown"):
+        viewer.keyboard.press(key)
     chosen = {"data": ["second"], "measure": ["P@1"], "baseline": ["Dense"]}
     chosen["systems"] = ["Own systems"]
     assert parse_qs(viewer.url.partition("#")[2]) == chosen

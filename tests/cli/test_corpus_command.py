@@ -49,6 +49,7 @@ def test_a_search_gives_the_run_of_an_index_in_memory(encoded, tmp_path):
             assert scores == pytest.approx(best, abs=1e-6)
 
 
+@pytest.mark.faults
 def test_as_many_processes_as_asked_for_encode(encoded, tmp_path, casebook, monkeypatch):
     """Each writes its own shard, of the vectors that one process writes."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

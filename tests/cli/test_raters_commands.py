@@ -144,7 +144,7 @@ WRONG = [
     ("forms x", "Missing option '--rater'"),
     ("forms x --rater=r1", "not of the form LABEL:KIND"),
     ("forms x --rater=r1:lay", "give the answers"),
-    ("forms x --log=one.jsonl {raters}", "two systems or more, not only rag"),
+    ("forms x --log=one.jsonl {raters}", "a comparison needs at least two systems"),
     ("forms x --log=log.jsonl --system=gpt {raters}", "of 'gpt'; its systems are rag, base"),
     ("forms x --log=log.jsonl --stratify=topic {raters}", "has no column 'topic'"),
     ("forms x --log=none.jsonl {raters}", "cannot be read"),

@@ -1,7 +1,7 @@
 """Cards: every shipped one is valid, and a wrong one names file and field."""
 
 import yaml
-from refusals import not_refused
+from cases import not_refused
 from toy_card import toy_card
 
 from casebook import paths

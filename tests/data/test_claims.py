@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data.sets import load_claims
 from casebook.errors import InputError

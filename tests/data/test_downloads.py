@@ -3,7 +3,7 @@
 import zipfile
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data import registry, sources
 from casebook.errors import InputError

@@ -2,7 +2,7 @@
 
 import pytest
 from beir_folders import write_beir
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data import load
 from casebook.data.folders import load_folder

@@ -1,7 +1,7 @@
 """Names of datasets, folders of the user, and checks."""
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data import load, registry, sources
 from casebook.errors import InputError

@@ -1,9 +1,9 @@
 """Datasets as objects: invariants, fingerprints, halves."""
 
 import pandas as pd
+from cases import not_refused
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import not_refused
 
 from casebook.data.splits import RetrievalDataset, connected_components, halve
 

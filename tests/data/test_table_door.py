@@ -5,7 +5,7 @@ import time
 
 import pandas as pd
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data import load
 from casebook.explain.defects import (

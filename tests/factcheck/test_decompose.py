@@ -2,9 +2,9 @@
 
 import json
 
+from cases import not_refused
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import not_refused
 
 from casebook import paths
 from casebook.factcheck.decompose import (

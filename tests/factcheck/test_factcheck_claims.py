@@ -5,7 +5,7 @@ from collections import Counter
 
 import pandas as pd
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.factcheck.claims import read_plain
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, SUPPORTED

@@ -409,19 +409,18 @@ def faults_of(line, words, done, folder):
     if done["problem"]:
         yield done["problem"]
         return
-    code = done["code"]
-    if code not in CODES:
-        yield f"undocumented exit code {code}"
-    if done["elsewhere"]:
-        yield f"written elsewhere: {done['elsewhere'][:3]}"
-    told = done["err"].splitlines()
+    code, out, err, elsewhere = (done[name] for name in ("code", "out", "err", "elsewhere"))
+    told = err.splitlines()
     errors = [text for text in told if text.startswith("casebook: ")]
-    if code and (len(errors) != 1 or told[-1:] != errors):
-        yield "not one line of error"
-    if "Traceback" in done["err"] or "Warning:" in done["err"]:
-        yield "a traceback or a warning of Python on standard error"
-    if "corpus" not in words and CONTROL & {*done["out"], *done["err"]}:
-        yield "control characters"
+    is_one_line = len(errors) == 1 and told[-1:] == errors
+    faults = {
+        f"undocumented exit code {code}": code not in CODES,
+        f"written elsewhere: {elsewhere[:3]}": elsewhere,
+        "not one line of error": code and not is_one_line,
+        "a traceback or a warning of Python": "Traceback" in err or "Warning:" in err,
+        "control characters": "corpus" not in words and CONTROL & {*out, *err},
+    }
+    yield from (fault for fault, found in faults.items() if found)
     if code == 0:
         yield from accepted(line, folder)
 

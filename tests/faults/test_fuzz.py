@@ -41,21 +41,18 @@ def mutant(data, chance):
     for _ in range(chance.choice([1, 1, 1, 2, 5])):
         at = chance.randrange(len(data) + 1)
         to = min(len(data), at + chance.choice([0, 1, 4, 40, 400]))
-        kind = chance.randrange(6)
-        if kind == 0:
-            data = data[:at]
-        elif kind == 1:
-            data = data[:at] + chance.choice(NASTY) + data[to:]
-        elif kind == 2:
-            data = data[:at] + data[to:]
-        elif kind == 3:
-            data = data[:to] + data[at:to] * chance.choice([1, 50]) + data[to:]
-        elif kind == 4:
-            data = data[:at] + bytes(chance.randrange(256) for _ in range(3)) + data[to:]
-        else:
-            lines = data.split(b"\n")
-            chance.shuffle(lines)
-            data = b"\n".join(lines)
+        before, inside, after = data[:at], data[at:to], data[to:]
+        lines = data.split(b"\n")
+        chance.shuffle(lines)
+        damages = [
+            before,
+            before + after,
+            before + chance.choice(NASTY) + after,
+            before + chance.randbytes(3) + after,
+            before + inside * chance.choice([2, 51]) + after,
+            b"\n".join(lines),
+        ]
+        data = chance.choice(damages)
     return data
 
 
@@ -74,10 +71,6 @@ def survives(read, path):
         assert text and "Traceback" not in text and len(text) < 20_000
     finally:
         signal.alarm(0)
-
-
-def _first(pattern, folder):
-    return next(iter(sorted(folder.glob(pattern))))
 
 
 def text_seed(name, text):
@@ -111,24 +104,17 @@ DOCUMENTED = [
 ]  # fmt: skip
 
 
-def form(folder, suffix=".xlsx"):
-    row = ["p", "Is it?", "yes", "no", "S1", 4, 4, 3, 3, "", "S1"]
-    frame = pd.DataFrame([[f"{row[0]}{n}", *row[1:]] for n in range(6)])
-    frame.columns = DOCUMENTED
-    path = folder / f"rater1{suffix}"
-    if suffix == ".xlsx":
-        frame.to_excel(path, index=False, sheet_name="ratings")
-    else:
-        frame.to_csv(path, index=False)
-    return path
+def form(folder):
+    answers = ["Is it?", "yes", "no", "S1", 4, 4, 3, 3, "", "S1"]
+    frame = pd.DataFrame([[f"p{n}", *answers] for n in range(6)], columns=DOCUMENTED)
+    frame.to_csv(folder / "rater1.csv", index=False)
+    return folder / "rater1.csv"
 
 
-def form_csv(folder):
-    return form(folder, ".csv")
-
-
-def records_of(lines):
-    return "".join(json.dumps(line) + "\n" for line in lines)
+def workbook(folder):
+    place = folder / "rater1.xlsx"
+    pd.read_csv(form(folder)).to_excel(place, index=False, sheet_name="ratings")
+    return place
 
 
 def collection(name):
@@ -142,7 +128,7 @@ def load_collection(path):
     return load_folder(path.parent, "test")
 
 
-CLAIM = {"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}
+CLAIMS = 3 * (json.dumps({"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}) + "\n")
 TREC_RUN = "".join(f"q{n % 3} Q0 d{n} {n} {9 - n}.5 tag\n" for n in range(9))
 RATED = "item,rater,rating\n" + "".join(f"i{n % 5},r{n // 5},{n % 3}\n" for n in range(10))
 QRELS = "".join(f"q{n % 3} 0 d{n} {n % 2}\n" for n in range(9))
@@ -156,7 +142,7 @@ READERS = {
     "grid": (copied(DEFAULT_GRID), load_grid),
     "card": (copied(CARDS / "privacy_qa.yml"), load_card),
     "YAML": (copied(CARDS / "insurance.yml"), read_yaml),
-    "run record": (copied(_first("runs/*/run.json", run_dir("smoke"))), read_record),
+    "run record": (copied(min(run_dir("smoke").glob("runs/*/run.json"))), read_record),
     "promotion log": (text_seed("log.jsonl", '{"seq": 1}\n' * 4), read_log),
     "per-query rows": (
         text_seed(
@@ -182,12 +168,12 @@ READERS = {
         ),
         read_cases,
     ),
-    "claims": (text_seed("claims.jsonl", records_of([CLAIM] * 3)), load_claims),
-    "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_verdict_labels),
+    "claims": (text_seed("claims.jsonl", CLAIMS), load_claims),
+    "labels": (text_seed("gold.jsonl", CLAIMS), read_verdict_labels),
     "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), read_table),
     "ratings": (text_seed("ratings.csv", RATED), read_ratings),
-    "form, CSV": (form_csv, read_forms),
-    "form, workbook bytes": (form, read_forms),
+    "form, CSV": (form, read_forms),
+    "form, workbook bytes": (workbook, read_forms),
     "BEIR documents": (collection("corpus.jsonl"), load_collection),
     "BEIR questions": (collection("queries.jsonl"), load_collection),
 }

@@ -3,7 +3,12 @@
 import pandas as pd
 import pytest
 
+from casebook import paths
+from casebook.book import build_book
+from casebook.data import load
 from casebook.errors import CasebookError
+from casebook.runs.outputs import RunOutputs
+from casebook.runs.registry import locate
 
 NAMES = [
     "..", "../x", "a/b", "/etc/x", "a\x00b", "a\nb", ".hidden", "-rf",
@@ -17,12 +22,6 @@ def tree(folder):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_name_leaves_the_results(name, tmp_path, monkeypatch, count):
-    from casebook import paths
-    from casebook.book import build_book
-    from casebook.data import load
-    from casebook.runs.outputs import RunOutputs
-    from casebook.runs.registry import locate
-
     inside = tmp_path / "project" / "results"
     inside.mkdir(parents=True)
     monkeypatch.setattr(paths, "RESULTS", inside)
@@ -47,9 +46,6 @@ def test_no_name_leaves_the_results(name, tmp_path, monkeypatch, count):
 
 
 def test_a_link_in_the_results_is_replaced_and_not_followed(tmp_path, monkeypatch, count):
-    from casebook import paths
-    from casebook.runs.outputs import RunOutputs
-
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     outside = tmp_path / "precious.txt"
     outside.write_text("mine")

@@ -12,12 +12,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
 import yaml
-from interrupts import interruptible
 from quick_book import copy_book
 from serving import chatting
 from small_book import content, ended, started, write_project
@@ -50,6 +50,20 @@ def killed(work, seconds):
     child.join()
 
 
+def interruptible(command):
+    """Start a command in a group of its own that heeds interrupts.
+
+    What a shell runs in the background, the tests perhaps, inherits to ignore them.
+    """
+    return subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
 # --- commands in processes of their own
 
 COMMANDS = """
@@ -79,6 +93,13 @@ def with_inputs(folder):
     return project
 
 
+READERS = {
+    ".ipynb": lambda path: nbformat.read(path, 4),
+    ".json": lambda path: json.loads(path.read_text()),
+    ".gz": lambda path: gzip.decompress(path.read_bytes()),
+}
+
+
 def visible(project):
     """Names of all files that are not hidden, each of which can be read to its end."""
     names = set()
@@ -87,12 +108,7 @@ def visible(project):
         if path.is_dir() or any(part.startswith(".") for part in name.parts):
             continue
         names.add(str(name))
-        if path.suffix == ".ipynb":
-            nbformat.read(path, 4)
-        elif path.suffix == ".json":
-            json.loads(path.read_text())
-        elif path.suffix == ".gz":
-            gzip.decompress(path.read_bytes())
+        READERS.get(path.suffix, Path.read_bytes)(path)
     return names
 
 

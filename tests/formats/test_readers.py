@@ -4,9 +4,9 @@ import json
 
 import pytest
 import yaml
+from cases import not_refused
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import not_refused
 
 from casebook.data.folders import read_frame
 from casebook.data.tables import read_table

@@ -3,10 +3,9 @@
 import gzip
 
 import pytest
-from cases import failing
+from cases import failing, not_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import not_refused
 
 from casebook.errors import InputError
 from casebook.trec import read_qrels, read_run, write_run

@@ -90,14 +90,6 @@ def test_every_row_of_the_irrcac_table(folder):
 
 
 @pytest.mark.data
-def test_alpha_of_the_reference_tables(folder, expected):
-    for name in ("krippendorff_gwet_raw4raters_12x4", "irr_anxiety_20x3"):
-        for level, known in expected[name]["krippendorff_alpha"].items():
-            found = agreement.krippendorff_alpha(table(folder, name), level, **NONE).estimate
-            assert found == pytest.approx(known, abs=1e-10), (name, level)
-
-
-@pytest.mark.data
 def test_fleiss_1971(folder, expected):
     ratings = table(folder, "fleiss1971_diagnoses_30x6")
     known = expected["fleiss1971_diagnoses_30x6"]
@@ -108,16 +100,6 @@ def test_fleiss_1971(folder, expected):
     assert abs(estimates[-1] - known["_irr_kripp.alpha_WRONG"]) > 1e-3
     pair = measure("cohen_kappa", ratings[["rater2", "rater3"]], **NONE)
     assert pair.estimate == pytest.approx(known["cohen_raters_2_3"]["kappa"], abs=1e-10)
-
-
-@pytest.mark.data
-def test_anxiety(folder, expected):
-    ratings = table(folder, "irr_anxiety_20x3")
-    known = expected["irr_anxiety_20x3"]
-    for weights, (kappa, _) in known["kappa_raters_1_2"].items():
-        name = "identity" if weights == "unweighted" else weights
-        found = measure("cohen_kappa", ratings.iloc[:, :2], weights=name, **NONE)
-        assert found.estimate == pytest.approx(kappa, abs=1e-10)
 
 
 @pytest.mark.data

@@ -1,7 +1,5 @@
 """The documented rule with its quirks, the corrected one, and own sources against foreign ones."""
 
-import random
-
 import pytest
 from cases import table
 from hypothesis import given, settings
@@ -113,18 +111,13 @@ def test_wrong_options_are_refused():
 # Twelve explanations about twelve subjects, each from its own source; of what and whose.
 @pytest.fixture
 def topics():
-    rng = random.Random(3)
     sources, explanations = {}, {}
-    shared = ["court", "held", "that", "party", "case", "which", "would", "other"]
-    for i in range(12):
-        own = [f"{a}{b}topic{chr(97 + i)}" for a in "bcd" for b in "xyz"]
-        body = rng.choices(own, k=60) + rng.choices(shared, k=60)
-        rng.shuffle(body)
-        sources[f"s{i}"] = " ".join(body)
-        lines = [[*rng.sample(own, 4), *rng.sample(shared, 4)] for _ in range(3)]
-        explanations[f"e{i}"] = " ".join(" ".join(x).capitalize() + "." for x in lines)
-    own = dict(zip(explanations, sources, strict=True))
-    return explanations, sources, own
+    for topic in "abcdefghijkl":
+        own = [f"{name}topic{topic}" for name in ("bx", "by", "cx", "cy", "dx", "dy")]
+        sources[f"s{topic}"] = " ".join([*own, "court held party case"])
+        lines = [" ".join([*own[n : n + 4], "court held party case."]) for n in range(3)]
+        explanations[f"e{topic}"] = " ".join(map(str.capitalize, lines))
+    return explanations, sources, dict(zip(explanations, sources, strict=True))
 
 
 def test_own_sources_are_told_from_foreign_ones(topics):

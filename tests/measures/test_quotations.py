@@ -23,7 +23,6 @@ SOURCES = [
     "– that is the whole of its duty. "
     "The organisation must then assess whether the breach is notifiable.",
 ]
-STATES = {"verbatim", "repaired", "absent"}
 CASES = [
     (
         "curly marks, straight source",
@@ -166,14 +165,10 @@ marks = st.text(st.sampled_from("ab 129.,'’‘“”\"[]()…sSvAC-\n"), max_s
 
 
 def test_hard_cases():
-    wrong = []
-    for trap, text, expected in CASES:
-        quotes = quote_states(text, SOURCES)
-        found = [state for _, state in quotes]
-        if found != expected or not all(quote in text for quote, _ in quotes):
-            wrong.append((trap, found))
-    assert wrong == []
-    assert {state for _, _, states in CASES for state in states} == STATES
+    found = []
+    for trap, text, _ in CASES:
+        found.append((trap, text, [state for _, state in quote_states(text, SOURCES)]))
+    assert found == CASES
 
 
 def test_a_share_needs_a_quotation():

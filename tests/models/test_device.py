@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sentence_transformers.sentence_transformer.model as encoders
 import torch
-from refusals import not_refused
+from cases import not_refused
 
 from casebook import load_encoder
 from casebook.models import encoders as casebook_encoders

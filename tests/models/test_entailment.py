@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from refusals import not_refused
+from cases import not_refused
 from scipy.special import softmax
 from tiny_models import logits_of, named
 

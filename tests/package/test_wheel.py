@@ -1,4 +1,4 @@
-"""The wheel, installed outside the repository: all commands, and a book of one's own."""
+"""The wheel, installed outside the repository: the commands of the base, and a book of one's own."""
 
 import gzip
 import hashlib
@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from package_commands import base_commands
 from quick_book import unrendered_path
 from test_tutorials import BLOCKS, as_shown
 
@@ -25,16 +26,22 @@ OWN_VARIABLES = (PROJECT_VARIABLE, *OUTPUT_VARIABLES, "CASEBOOK_CACHE", "CASEBOO
 
 pytestmark = pytest.mark.faults
 
+MOST_MEGABYTES = 300  # of files of packages; the bytecode that pip compiles is two fifths more
+PIP = [sys.executable, "-m", "pip"]
 PARQUET = "pyarrow==26.0.1"  # the extra "parquet", which the tests' environment leaves out
 AUTHOR = "kathrin.mueller"  # the account, and the home folder, of who makes a book
+
+
+def usual():
+    """The environment without what leads to this checkout."""
+    dropped = {*OWN_VARIABLES, "PYTHONPATH"}
+    return {name: value for name, value in os.environ.items() if name not in dropped}
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    subprocess.run([*PIP, "wheel", "--quiet", "--no-deps", "-w", folder, ROOT], check=True)
     (path,) = folder.glob("casebook_evidence-*.whl")
     return path
 
@@ -50,13 +57,9 @@ def installed(wheel, tmp_path_factory):
     venv.create(folder, with_pip=False)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
     (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
-    command = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
-    subprocess.run(
-        [*command, "install", "--quiet", "--no-deps", "--no-compile", wheel, PARQUET], check=True
-    )
-    dropped = {*OWN_VARIABLES, "PYTHONPATH"}
-    environment = {name: value for name, value in os.environ.items() if name not in dropped}
-    environment |= {
+    install = [*PIP, "--python", folder / "bin" / "python", "install", "--quiet", "--no-deps"]
+    subprocess.run([*install, "--no-compile", wheel, PARQUET], check=True)
+    environment = usual() | {
         "HOME": str(folder / AUTHOR),
         "LOGNAME": AUTHOR,
         "USER": AUTHOR,
@@ -172,9 +175,7 @@ def test_every_block_of_the_page_on_ones_own_book(installed, tmp_path):
         (tools / name).write_text(f"#!{python}\n{line}\nmain()\n")
         (tools / name).chmod(0o755)
     shutil.copy(Path(python).parent / "casebook", tools)
-    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-    for name in (*OWN_VARIABLES, "PYTHONPATH"):
-        environment.pop(name, None)
+    environment = usual() | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     text = (ROOT / "book" / "own_book.md").read_text(encoding="utf-8")
     blocks = BLOCKS.findall(text)
     assert len(blocks) >= 5
@@ -192,3 +193,26 @@ def test_every_block_of_the_page_on_ones_own_book(installed, tmp_path):
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
         output = " ".join(done.stdout.split())
         assert re.search(as_shown(shown), output), f"{code}\n{output}\n{done.stderr}"
+
+
+def test_the_base_is_small_and_runs_what_scores_files(wheel, tmp_path):
+    """Without extras, in an environment that has nothing else, in the versions of the lock."""
+    environment = tmp_path / "venv"
+    venv.create(environment, with_pip=False)
+    install = [*PIP, "--python", environment / "bin" / "python", "install", "--quiet", wheel]
+    subprocess.run([*install, "--constraint", ROOT / "requirements.lock"], check=True)
+    files = [path for path in environment.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert sum(path.stat().st_size for path in files) / 1e6 < MOST_MEGABYTES
+
+    def run(*words):
+        command = [environment / "bin" / words[0], *words[1:]]
+        how = {"cwd": tmp_path, "env": usual(), "capture_output": True, "text": True}
+        return subprocess.run(command, check=False, **how)
+
+    done = {" ".join(words): run("casebook", *words) for words in base_commands(tmp_path)}
+    assert {line: each.stderr for line, each in done.items() if each.returncode} == {}
+    assert run("python", "-c", "from casebook import contrasts").returncode == 0
+    refused = run("casebook", "run", "assistant", "--run", "mine")
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "casebook-" not in refused.stderr
+    assert "of the extra 'book': pip install " in refused.stderr

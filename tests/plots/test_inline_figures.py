@@ -43,7 +43,7 @@ def outputs(tmp_path, monkeypatch):
 def points():
     figure, axes = plt.subplots()
     axes.scatter([0, 1], [0, 1])
-    hover(axes, ["low", "high"], [0, 1], [0, 1])
+    hover(axes, ["low", "high"], [0, 1], [0, 1], [0, 1], [None, None])
     return figure
 
 
@@ -64,7 +64,7 @@ def test_what_a_cell_shows_is_kept_linked_closed_and_the_same_again(outputs):
 def test_texts_never_become_markup(outputs):
     figure, axes = plt.subplots()
     axes.set_title(HOSTILE)
-    hover(axes, [HOSTILE], 0, 0, addresses=[HOSTILE])
+    hover(axes, [HOSTILE], [0], [0], [0], [HOSTILE])
     parts = Parts(outputs.figure("hostile", figure, HOSTILE, finding=HOSTILE))
     assert parts.titles == [HOSTILE, HOSTILE]
     assert not parts.of("script")

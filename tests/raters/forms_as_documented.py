@@ -3,10 +3,9 @@
 import re
 import zipfile
 
-import pandas as pd
 from openpyxl import Workbook
 
-from casebook.paths import DATA
+from casebook.raters.documented import example_votes
 
 HEADER = [
     *("prompt_id", "prompt_text", "system1_output", "system2_output", "preferred"),
@@ -41,40 +40,23 @@ def with_stored(source, target, cell, value):
     return repacked(source, target, "xl/worksheets/sheet1.xml", change)
 
 
-def reconstructed():
-    """The reconstructed table in the columns of a form, with texts and quirks of its own."""
-    table = pd.read_csv(DATA / "raters" / "reconstructed_votes.csv")
-    left = table["rag_side"] == "S1"
-    for scale in ("factuality", "usefulness"):
-        rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
-        table[f"{scale}_s1"], table[f"{scale}_s2"] = rag.where(left, base), base.where(left, rag)
-    chosen = (table["preference"] == "RAG") == left
-    table["preferred"] = chosen.map({True: "S1", False: "S2"}).where(
-        table["preference"] != "Tie", "Tie"
-    )
-    item = table["item"].astype(str)
-    known = {
-        "prompt": "Question  " + item + "?",
-        "rag": "rag answer " + item,
-        "base": "base answer " + item,
-    }
-    return table.assign(**known, comment=None)
-
-
-def write_forms(folder, table=None):
+def write_forms(folder):
     """Write rater1_answers.xlsx to rater4_answers.xlsx: raters 3 and 4 with another sheet, 3 with a
     formula."""
     paths = []
-    for rater, rows in (reconstructed() if table is None else table).groupby("rater"):
+    for rater, rows in example_votes().frame.groupby("rater"):
         book = Workbook()
         sheet = book.active
         sheet.title = "ratings"
         sheet.append(HEADER)
-        for row in rows.to_dict("records"):
-            texts = [row["rag"], row["base"]][:: 1 if row["rag_side"] == "S1" else -1]
-            scores = [row[name] for name in HEADER[5:9]]
-            known = [f"id{row['item']}", row["prompt"], *texts, row["preferred"]]
-            sheet.append([*known, *scores, row["comment"], row["rag_side"]])
+        for row in rows.itertuples():
+            item = int(row.item_id.removeprefix("item"))
+            texts = [f"{side.lower()} answer {item}" for side in (row.left, row.right)]
+            known = [f"id{item}", f"Question  {item}?", *texts, row.preferred]
+            left = [row.factuality_left, row.usefulness_left]
+            right = [row.factuality_right, row.usefulness_right]
+            side = "S1" if row.left == "RAG" else "S2"
+            sheet.append([*known, *left, *right, None, side])
         if rater in {"rater3", "rater4"}:
             book.create_sheet("preview_mapping").append(["which side is which"])
         if rater == "rater3":

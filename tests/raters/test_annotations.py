@@ -4,9 +4,9 @@ import json
 import string
 
 import pandas as pd
+from cases import not_refused
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import not_refused
 
 from casebook import read_ratings
 from casebook.data.tables import reading_text

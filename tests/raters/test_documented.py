@@ -5,7 +5,6 @@ import json
 import runpy
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from forms_as_documented import write_forms
@@ -101,9 +100,6 @@ def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_v
     columns = ["who", "wins", "ties", "losses", "value", "p_holm"]
     rates = [tables["win_rates"][columns] for tables in (first, second)]
     pd.testing.assert_frame_equal(*rates, **options)
-    # Signs of items are drawn, so that bounds and p depend on which item is which.
-    rates = [tables["win_rates"][["low", "high", "p"]] for tables in (first, second)]
-    np.testing.assert_allclose(*rates, atol=0.03)
     estimates = [tables["agreement"]["estimate"] for tables in (first, second)]
     pd.testing.assert_series_equal(*estimates, **options)
 

@@ -13,7 +13,6 @@ from casebook.raters.preference import (
     NEW_RATERS,
     THESE_RATERS,
     items_mean,
-    position_effect,
     preference_lines,
     win_rates,
 )
@@ -102,14 +101,3 @@ def test_raters_of_one_mind_have_no_interval_of_width_zero():
         these = preference_lines(table).iloc[0]
         assert these[["verdict", "p"]].tolist() == [verdict, p]
         assert pd.isna(these["low"])
-
-
-@given(hnp.arrays(float, (8, 3), elements=VOTES), hnp.arrays(bool, (8, 3)))
-def test_swapping_systems_leaves_the_position_effect_and_swapping_sides_mirrors_it(votes, left):
-    ours, systems, sides = (
-        position_effect(*case).iloc[0] for case in ((votes, left), (-votes, ~left), (votes, ~left))
-    )
-    pd.testing.assert_series_equal(ours, systems)
-    assert ours["p"] == pytest.approx(sides["p"], nan_ok=True)
-    mirrored = 1 - sides[["value", "high", "low"]].to_numpy(float)
-    assert ours[["value", "low", "high"]].to_numpy(float) == pytest.approx(mirrored, nan_ok=True)

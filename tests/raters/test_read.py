@@ -158,15 +158,9 @@ def changed_in_many_ways(book):
     sheet = book["ratings"]
     sheet["C5"] = "edited answer"
     sheet["A7"] = "ffffffffffff"
-    first = [cell.value for cell in sheet[9]]
-    for cell, value in zip(sheet[9], [cell.value for cell in sheet[11]], strict=True):
-        cell.value = value
-    for cell, value in zip(sheet[11], first, strict=True):
-        cell.value = value
 
 
 def test_what_does_not_fit_the_key_is_named_and_the_rest_is_used(returned, key, edited):
-    """Rows in another order are joined by their ids."""
     path = edited(changed_in_many_ways)
     votes, clean = (unblind(read_forms([p, *returned[1:]]), key) for p in (path, returned[0]))
     assert sorted(named(votes.defects), key=str) == [
@@ -230,9 +224,10 @@ def test_the_key_gives_back_the_systems_from_workbooks_and_csv(returned, key, tm
         )
     for source in returned:
         rows = read_form(source).rows.drop(columns="row")
-        rows.to_csv(tmp_path / f"{source.stem}.csv", index=False, sep=";", encoding="utf-8-sig")
+        # In another order, which ids undo.
+        rows[::-1].to_csv(tmp_path / f"{source.stem}.csv", index=False, sep=";")
     again = unblind(read_forms(tmp_path), key)
-    assert again.frame[COLUMNS].equals(votes.frame[COLUMNS])
+    assert len(again.frame[COLUMNS].merge(votes.frame[COLUMNS])) == len(votes.frame)
     assert {defect.kind for defect in again.defects} == {"spelling"}  # pandas wrote 4.0
 
 

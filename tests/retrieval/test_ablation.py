@@ -48,7 +48,7 @@ def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
     assert rows.loc[["with_mmr", "tuned"], ["difference", "low", "high", "p"]].isna().all(axis=None)
     assert rows.loc[["fused_mmr", "full"], "difference"].notna().all()
     text = sentence(contrasts.iloc[0])
-    assert "cannot be compared in nDCG@10 here, because both read the same" in text
+    assert "cannot be compared with" in text and ", because both read the same" in text
 
 
 def test_a_stage_keeps_the_share_of_relevant_documents_that_it_lists(study):
@@ -99,12 +99,10 @@ def test_the_cut_of_the_pipeline_is_a_baseline_where_documents_are_long(hashing)
     assert set(beside) - set(without) == {"bm25_cut"}
     assert ablation.compared_systems(long_documents, [question], query_words=None) == without
     assert ablation.compared_systems(long_documents, [" ".join(words[:80])]) == without
-    asked = ["full", "dense"]
-    compared = ablation.compared_systems(short_documents, [question], asked)
+    compared = ablation.compared_systems(short_documents, [question], ["dense"])
     assert compared == ["full", "bm25", "dense", "random"]
-    for modes in (asked, []):  # also beside systems that somebody names, or brings
-        assert "bm25_cut" in ablation.compared_systems(long_documents, [question], modes)
-    assert ablation.compared_systems(short_documents, [question], []) == ["bm25", "random"]
+    compared = ablation.compared_systems(long_documents, [question], [])
+    assert compared == ["bm25", "bm25_cut", "random"]
     cut = HybridRetriever(long_documents, mode="bm25_cut").retrieve_many([question])
     full = HybridRetriever(long_documents).retrieve_many([question])
     assert cut.run(["q"], "bm25") == full.run(["q"], "bm25")

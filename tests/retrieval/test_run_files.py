@@ -4,7 +4,7 @@ import gzip
 import json
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.data import load
 from casebook.retrieval.ablation import retrieve

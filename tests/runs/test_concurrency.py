@@ -12,9 +12,8 @@ from casebook.runs.promotions import promote, read_promotions, rollback, verify
 from casebook.runs.record import RunRecord, now
 from casebook.runs.registry import discover, find_run, locate, record_run
 
-PROCESSES = 32
-# Half a minute of every core: the long forms belong to make faults.
-LONG = [pytest.mark.slow, pytest.mark.faults]
+# Half a minute of every core: the long form belongs to make faults.
+LONG = pytest.param(32, 30, marks=pytest.mark.faults)
 WHY = "test"
 
 
@@ -57,17 +56,17 @@ def work(root, number, seconds):
     return runs, entries
 
 
-@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=LONG)])
-def test_nothing_is_lost_and_no_half_file_is_seen(registry, seconds):
+@pytest.mark.parametrize(("processes", "seconds"), [(6, 1), LONG])
+def test_nothing_is_lost_and_no_half_file_is_seen(registry, processes, seconds):
     registry.layout.root.mkdir(parents=True)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["casebook.runs.promotions", "casebook.runs.registry"])
-    tasks = [(registry.layout.root, number, seconds) for number in range(PROCESSES)]
-    with context.Pool(PROCESSES) as pool:
+    tasks = [(registry.layout.root, number, seconds) for number in range(processes)]
+    with context.Pool(processes) as pool:
         counts = pool.starmap(work, tasks, chunksize=1)
     runs, entries = map(sum, zip(*counts, strict=True))
     listing = check_readable(registry.layout)
-    assert runs >= PROCESSES
+    assert runs >= processes
     assert len(listing.runs) == runs
     assert len(read_promotions(listing.root)) == entries
     assert verify(listing.root) == []

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook import contrasts, estimates
-from casebook.runs.headlines import (
-    Headline,
-    per_cent,
-)
+from casebook import contrasts, estimates, paths
+from casebook.errors import InputError
+from casebook.files import write_json
+from casebook.runs.headlines import Headline, per_cent, read_headlines
 
 NAMES = {"dataset": "smoke", "system": "a", "against": "b", "measure": "nDCG@10"}
 
@@ -87,3 +86,12 @@ def test_the_plain_sentence_stands_before_its_numbers_and_a_terminal_has_no_tags
 def test_a_share_that_is_not_quite_none_or_all_does_not_look_so():
     texts = {0.0: "0 %", 1.0: "100 %", 0.784: "78 %", 0.997: "99.7 %", 0.003: "0.3 %"}
     assert {share: per_cent(share) for share in texts} == texts
+
+
+def test_results_of_an_earlier_version_are_to_be_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    headline, _ = headline_of(np.linspace(-0.1, 0.3, 60))
+    rows = [dataclasses.asdict(headline) | {"method": "BCa"}]
+    write_json(tmp_path / "mine" / "headlines" / "cell.json", rows)
+    with pytest.raises(InputError, match="run it again: casebook run cell --run mine"):
+        read_headlines("mine", "cell")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from refusals import not_refused
+from cases import not_refused
 
 from casebook.errors import InputError
 from casebook.runs.record import (

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import not_refused
 from planting import plant_cases
-from refusals import not_refused
 
 from casebook.data.tables import read_table
 from casebook.sensitivity import facts

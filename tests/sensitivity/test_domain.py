@@ -5,7 +5,7 @@ import re
 
 import pytest
 import yaml
-from refusals import not_refused
+from cases import not_refused
 
 from casebook import extract_sheet
 from casebook.paths import ROOT
@@ -35,10 +35,6 @@ def read(folder, text):
         text = yaml.safe_dump(json.loads(json.dumps(text)))  # without anchors
     path.write_text(text, encoding="utf-8")
     return read_domain(path)
-
-
-def values_of(sheet):
-    return [(fact.fact_type, fact.value) for fact in sheet.further_facts]
 
 
 # ---- the file
@@ -83,7 +79,7 @@ def test_a_file_that_cannot_be_used_is_refused_by_file_and_entry(tmp_path):
 
 def test_facts_and_acts_are_found_with_their_place(hull):
     found = extract_sheet(TEXT, domain=hull)
-    assert values_of(found.sheet) == [
+    assert [(fact.fact_type, fact.value) for fact in found.sheet.further_facts] == [
         ("vessel flag", "Liberia"),  # and not Panama, which is negated
         ("loss", "constructive total loss"),
         ("notice period", 14),

@@ -15,7 +15,6 @@ from casebook.sensitivity.evaluation import (
     sensitivity,
     stated_evaluation,
 )
-from casebook.sensitivity.tree import EDGE_MEASURES
 
 ANNOTATIONS = pd.DataFrame(
     [
@@ -34,14 +33,9 @@ SCORES = pd.DataFrame(
 )
 
 
-@pytest.fixture
-def annotations():
-    return ANNOTATIONS.copy()
-
-
-def test_documented_conventions(annotations):
+def test_documented_conventions():
     assert DECISIVE_DISPLACEMENT == 1.5
-    found = documented_evaluation(SCORES, annotations, edges=3)
+    found = documented_evaluation(SCORES, ANNOTATIONS, edges=3)
     # a: 2 of 2, b: 1 of 1, c has none and scores 0.
     assert found["dispositive_accuracy"] == round(2 / 3, 4)
     # a: 1 of 1, b: Section 1.7 is above 1.5, c: 0.
@@ -50,43 +44,31 @@ def test_documented_conventions(annotations):
     assert found["llm_accept_rate"] == 1.0
 
 
-def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
-    found = importance_agreement(SCORES, annotations, n_resamples=200)
+def test_corrected_evaluation_leaves_out_what_nobody_knows():
+    found = importance_agreement(SCORES, ANNOTATIONS, n_resamples=200)
     assert (found["mean_spearman"], found["cases_ranked"]) == (pytest.approx(1.0), 1)
     assert found["exact_p"] == pytest.approx(2 / 6)
-    pairs = decided_pairs(annotations, score=SCORES)
+    pairs = decided_pairs(ANNOTATIONS, score=SCORES)
     assert pairs["dispositive"].tolist() == [True, False, True, False, True]
     assert pairs["score"].tolist() == [2.0, 0.5, 1.6, 1.7, 3.0]
     scores = SCORES.copy()
     scores.loc["a", "Evidence"] = np.nan  # unassessed pairs are never zero
-    assert len(decided_pairs(annotations, score=scores)) == 4
+    assert len(decided_pairs(ANNOTATIONS, score=scores)) == 4
 
 
-MORE = {"item": "x/0", "operation": "replace", "depth": 1, "parent": "r"}
-
-
-def edges(*rows):
-    """Make edges from (case, type, status, footrule, placebo[, more])."""
-    made = []
-    for number, (case, kind, status, value, placebo, *more) in enumerate(rows):
-        row = {"case_id": case, "fact_type": kind, "status": status, **MORE}
-        missing = "no matched placebo" if pd.isna(placebo) else None
-        row |= {"node": f"r.{number}", "no_placebo": missing, "reason": None}
-        row |= dict.fromkeys(EDGE_MEASURES, value)
-        row |= {f"placebo_{name}": placebo for name in EDGE_MEASURES}
-        made.append(row | (more[0] if more else {}))
-    return pd.DataFrame(made)
-
-
-FRAME = edges(
-    ("a", "Section", "ok", 0.6, 0.1),
-    ("a", "Section", "ok", 0.4, 0.1),
-    ("b", "Section", "ok", 0.5, 0.3),
-    ("a", "Numerical", "noop", 0.0, np.nan),
-    ("a", "Numerical", "ok", 0.2, np.nan),
-    ("b", "Evidence", "both_empty", np.nan, np.nan),
-    ("b", "PartyType", "poor_query", 0.9, 0.1, {"reason": "too poor"}),
-)
+EDGES = [
+    ("a", "Section", "ok", 0.6, 0.1, None),
+    ("a", "Section", "ok", 0.4, 0.1, None),
+    ("b", "Section", "ok", 0.5, 0.3, None),
+    ("a", "Numerical", "noop", 0.0, np.nan, None),
+    ("a", "Numerical", "ok", 0.2, np.nan, None),
+    ("b", "Evidence", "both_empty", np.nan, np.nan, None),
+    ("b", "PartyType", "poor_query", 0.9, 0.1, "too poor"),
+]
+COLUMNS = ["case_id", "fact_type", "status", "footrule", "placebo_footrule", "reason"]
+FRAME = pd.DataFrame(EDGES, columns=COLUMNS)
+FRAME["displacement"] = FRAME["footrule"]
+FRAME["no_placebo"] = FRAME["placebo_footrule"].map({np.nan: "no matched placebo"})
 
 
 def row(frame, name):
@@ -123,13 +105,13 @@ def test_the_aggregate_score_is_the_mean_over_all_edges_of_a_type():
         assert found.loc[case].to_dict() == pytest.approx(scores)
 
 
-def test_shares_of_facts_and_of_proposed_edits_as_the_document_says(annotations):
+def test_shares_of_facts_and_of_proposed_edits_as_the_document_says():
     """Dispositive: 2.0, 1.6 and 3.0; not: 0.5 and 1.7; what equals the threshold is not above."""
     outcomes = pd.Series(["accept", "reject", "undetermined", "accept", "accept"])
     names = ("dispositive_accuracy", "non_dispositive_accuracy", "llm_accept_rate")
     shares = {1.5: (1, 1 / 2), 1.6: (2 / 3, 1 / 2), 0.5: (1, 1 / 2), 0.4: (1, 0), 1.7: (2 / 3, 1)}
     for threshold, expected in shares.items():
-        found = stated_evaluation(SCORES, annotations, threshold, outcomes)
+        found = stated_evaluation(SCORES, ANNOTATIONS, threshold, outcomes)
         assert [found[name] for name in names] == pytest.approx([*expected, 3 / 5], abs=5e-5)
 
 

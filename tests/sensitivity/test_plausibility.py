@@ -1,4 +1,5 @@
 from pathlib import Path
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -38,20 +39,6 @@ def test_rules_on_added_evidence():
     assert rows == EXAMPLES["added_evidence"]
 
 
-class Model:
-    """A model that gives the answers in turn, or fails."""
-
-    def __init__(self, *answers):
-        self.answers, self.asked = list(answers), []
-
-    def complete_json(self, prompt, schema):
-        self.asked.append(prompt)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
 def both(plausible, operative):
     return {"plausible": plausible, "changes_operative_fact": operative}
 
@@ -72,7 +59,7 @@ def test_no_answer_is_undetermined():
     before = sheet(["IPC-302"])
     edit = added(before, "Confession")
     for answer, outcome in ANSWERS:
-        judge = ModelValidator(Model(answer))
+        judge = ModelValidator(Mock(complete_json=Mock(side_effect=[answer])))
         assert judge(before, edit).outcome == outcome
         assert sum(judge.failures.values()) == int(outcome == UNDETERMINED)
 

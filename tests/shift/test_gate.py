@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import not_refused
+from cases import not_refused
 from simulated import Simulated
 
 from casebook.data.splits import RetrievalDataset
@@ -146,4 +146,3 @@ def test_unknown_words_are_refused(moved):
     cases = [({"profile": name}, "unknown gate profile") for name in ("ranks", "", "cosine")]
     run = moved(0.0)
     assert not_refused(lambda options: gate.judge_shift(run, **options), cases) == []
-    assert not_refused(lambda: moved(0.0, mode="both"), [("unknown mode",)]) == []

@@ -3,9 +3,9 @@ out."""
 
 import numpy as np
 import pytest
+from cases import not_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import not_refused
 from simulated import Simulated
 
 from casebook.data import load

@@ -204,4 +204,5 @@ def test_classes_are_the_largest_sets_without_a_difference(size, random):
         ",".join(str(k) for k, members in enumerate(largest, 1) if system in members)
         for system in range(size)
     ]
-    assert tie_classes(differ) == expected
+    pairs = pd.DataFrame(np.argwhere(np.triu(differ)), columns=["system", "against"])
+    assert tie_classes(range(size), pairs.assign(p_adjusted=0.05), 0.05) == expected

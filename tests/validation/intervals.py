@@ -1,10 +1,9 @@
 """How often tests and intervals err, by simulation; the book's table.
 
-``python tests/validation/intervals.py book/methods/validity.csv`` (``--studies 2000``)
-prints every row with its bar and exits with 2 if one is outside.
+``python tests/validation/intervals.py FILE [STUDIES]`` writes it, prints every row with its bar
+and exits with 2 if one is outside.
 """
 
-import argparse
 import sys
 
 import numpy as np
@@ -228,17 +227,13 @@ def study(studies=2000):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file")
-    parser.add_argument("--studies", type=int, default=2000)
-    options = parser.parse_args()
-    table = study(options.studies)
+    table = study(*map(int, sys.argv[2:]))
     shares = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
     bars = table["bar low"].map("{:.3f}".format) + " to " + table["bar high"].map("{:.3f}".format)
     shown = table.assign(share=shares, bar=bars)[
         ["what", "path", "design", "share", "bar", "studies"]
     ]
-    write_text(options.file, shown.to_csv(index=False, lineterminator="\n"))
+    write_text(sys.argv[1], shown.to_csv(index=False, lineterminator="\n"))
     # The interval of the simulated share must reach the bar.
     outside = table[(table["high"] < table["bar low"]) | (table["low"] > table["bar high"])]
     print(outside.to_string() if len(outside) else "all within their bars")

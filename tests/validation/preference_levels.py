@@ -28,6 +28,7 @@ CONDITIONS = (
 were fitted to the documented study."""
 
 POOLED = "pooled sign"
+SIMULATED = "condition (raters; SD of items, of raters)"
 
 
 def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
@@ -51,8 +52,7 @@ def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
             rejected[scope] = int(verdicts.isin(["better", "worse"]).sum())
         rates = shares({test: (count, studies) for test, count in rejected.items()})
         rates = rates.rename(columns={"system": "test", "value": "rejected"})
-        known = {"raters": raters, "item_sd": item_sd, "rater_sd": rater_sd}
-        tables.append(rates.assign(condition=name, **known))
+        tables.append(rates.assign(condition=name, raters=raters, **spread))
     table = pd.concat(tables, ignore_index=True)
     return table.assign(holds=table["low"] <= alpha)
 
@@ -61,12 +61,10 @@ def book_table(study):
     """Arrange the study for reading; a star marks intervals above the nominal level."""
     rows = {}
     for row in study.itertuples():
-        cell = f"{row.rejected:.3f} {bounds_text(row.low, row.high)}"
+        star = "" if row.holds else " *"
         simulated = f"{row.condition} ({row.raters}; {row.item_sd}, {row.rater_sd})"
-        cells = rows.setdefault(
-            row.condition, {"condition (raters; SD of items, of raters)": simulated}
-        )
-        cells[row.test] = cell if row.holds else f"{cell} *"
+        cells = rows.setdefault(simulated, {SIMULATED: simulated})
+        cells[row.test] = f"{row.rejected:.3f} {bounds_text(row.low, row.high)}{star}"
     return pd.DataFrame(rows.values())
 
 

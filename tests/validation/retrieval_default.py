@@ -28,8 +28,10 @@ from casebook.retrieval.pipeline import HybridRetriever
 
 METHODS = Path(__file__).parents[2] / "book" / "methods"
 MEASURE = "nDCG@10"
-FIXED = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked", "rrf"]
-FIXED += ["rrf_chunked", "reranker_only", "documented"]
+FIXED = [
+    *("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked"),
+    *("rrf", "rrf_chunked", "reranker_only", "documented"),
+]
 PARTS = [*FIXED, "with_mmr", "fused", "fused_mmr", "no_chunking"]
 NAMES = ["full", *PARTS]
 WHOLE = {"chunking": False}  # as in notebooks/experiments.yml
@@ -241,8 +243,8 @@ def main():
 
 
 def report(frames):
-    falls = {name: [shortfall(frame, key) for key in CANDIDATES] for name, frame in frames.items()}
-    falls = pd.DataFrame(falls, index=list(CANDIDATES))
+    shortfalls = [[shortfall(frame, key) for frame in frames.values()] for key in CANDIDATES]
+    falls = pd.DataFrame(shortfalls, list(CANDIDATES), list(frames))
     print(falls.round(2).to_string())
     print("with all:", falls.max(axis=1).idxmin())
     rows = {name: frame[frame.columns.intersection(NAMES)].mean() for name, frame in frames.items()}

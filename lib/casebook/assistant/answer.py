@@ -24,7 +24,6 @@ from casebook.progress import track
 from casebook.readers import read_jsonl, read_lines, suffix_of
 
 PROMPTS = ASSISTANT_WORDS["prompts"]
-QUESTION_FIELDS = ("id", "question", "reference", "group")  # that go into the log
 MOST_FAILURES = 3  # in a row, after which the rest is not asked
 _PLACEHOLDER = re.compile(r"\{(passages|question)\}")
 
@@ -45,7 +44,9 @@ def read_question_list(path):
     rows["question"] = reading.texts("question")
     rows["id"] = reading.texts("id" if "id" in reading else "question")
     reading.refuse_repeats("id")
-    return rows[rows.columns.intersection(QUESTION_FIELDS)].to_dict("records")
+    return rows[rows.columns.intersection(["id", "question", "reference", "group"])].to_dict(
+        "records"
+    )
 
 
 def answer_questions(

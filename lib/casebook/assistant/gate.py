@@ -10,8 +10,10 @@ from casebook.verdicts import INCOMPARABLE, MARGINS, worst_verdict
 
 GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
 VERSIONS = ("new", "old")
-COLUMNS = ["system", "against", "measure", "level", "baseline", "difference", "low", "high", "n"]
-COLUMNS += ["groups", "p", "verdict", "reason"]
+COLUMNS = [
+    *("system", "against", "measure", "level", "baseline", "difference", "low", "high"),
+    *("n", "groups", "p", "verdict", "reason"),
+]
 
 
 def gate_logs(

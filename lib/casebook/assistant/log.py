@@ -96,15 +96,17 @@ def read_log(
 
 def _log_of(reading):
     """Rows of one table under our names."""
-    log = pd.DataFrame({"question": reading.texts("question")})
-    log["id"] = reading.texts("id") if "id" in reading else log["question"]
-    log["answer"] = reading.texts("answer", may_be_empty=True)
-    log["contexts"] = reading.lists("contexts")
-    log["references"] = reading.lists("reference", may_be_text=True)
+    named = "system" in reading
+    columns = {
+        "question": reading.texts("question"),
+        "id": reading.texts("id" if "id" in reading else "question"),
+        "answer": reading.texts("answer", may_be_empty=True),
+        "contexts": reading.lists("contexts"),
+        "references": reading.lists("reference", may_be_text=True),
+        "system": reading.names("system") if named else reading.path.name.split(".")[0],
+    }
+    log = pd.DataFrame(columns)
     log["reference"] = log["references"].str[0]
-    log["system"] = reading.path.name.split(".")[0]
-    if "system" in reading:
-        log["system"] = reading.names("system")
     group = reading.texts("group", may_be_empty=True)
     log["group"] = group.replace("", None).fillna(log["id"])
     for role in ("seconds", "cost", "human"):

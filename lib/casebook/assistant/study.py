@@ -12,8 +12,7 @@ from casebook.assistant.log import ASSISTANT_WORDS
 from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.explain.study import Explained
-from casebook.findings import interval_verdicts
-from casebook.frames import OTHER, PLANNED, areas
+from casebook.frames import OTHER, PLANNED, areas, interval_verdicts
 from casebook.measures.faithfulness import documented_faithfulness, faithfulness
 from casebook.measures.mentions import share_named
 from casebook.measures.quotations import bracket_references, share_quoted_rightly
@@ -31,7 +30,6 @@ LOG_SCORE = "score in the log: "
 JUDGED = "support"
 PEOPLE = "rating of people"
 QUESTION = "question repeated"
-REPEATED = "the question repeated"
 AGREEMENT = "AUROC with people's ratings"
 CHANCE = 0.5
 MOST_COPIED = 150  # answers of which copies are made
@@ -293,7 +291,7 @@ def foreign_contrasts(rows, system, **about):
     tables = []
     for measure, column, name in (
         (GROUNDED, f"{GROUNDED} baseline", foreign),
-        (GROUNDED, "question repeated", REPEATED),
+        (GROUNDED, QUESTION, "the question repeated"),
         (JUDGED, f"{JUDGED} baseline", foreign),
     ):
         values = answers[[measure, column]].dropna().set_axis([system, name], axis=1)

@@ -46,8 +46,6 @@ def run(
     if tree.poor:
         notes.append(tree.poor)
     about = {"dataset": dataset, "mode": search["mode"], "notes": notes}
-    if folder:
-        about["dataset"] = folder[0]
     lines = [f"note: {note}" for note in notes]
     lines += lines_of({report["case_id"]: report["counts"]})
     table = explain.tree_report.score_table(tree, decisive)
@@ -75,7 +73,7 @@ def evaluate(
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
     _say_gaps(collection.sheets, domain, collection.annotations)
     mode = search.pop("mode")
-    search |= {"validator": judge, "chunking": False, "n_resamples": n_resamples}
+    search |= {"validator": judge, "n_resamples": n_resamples}
     study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)
     tables = study.tables(mode, DECISIVE if threshold is None else threshold)
     notes = _notes(domain, judge)

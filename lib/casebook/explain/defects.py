@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from casebook import frames
-from casebook.findings import interval_verdicts
 from casebook.measures.faithfulness import (
     faithfulness,
     grounded_share,
@@ -225,7 +224,7 @@ def detection(scores, copies, notices=0.5):
             about |= {"measure": LOWER, "dataset": of_defect.dataset}
             shares.append(of_defect.described(share.assign(**about)))
     shares = pd.concat(shares, ignore_index=True)
-    verdicts = interval_verdicts(shares, notices)
+    verdicts = frames.interval_verdicts(shares, notices)
     return shares.assign(null=notices, margin=0.0, verdict=verdicts)
 
 

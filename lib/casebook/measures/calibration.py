@@ -53,10 +53,12 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
         chance = _ece_by_chance(p, bins, n_resamples, seed)
         measures = _intervals(y, p, bins, chance, groups, n_resamples, seed)
         base_rate = y.mean()
-        controls["ece"] = chance.mean()
-        controls["auroc"] = 0.5
-        controls["brier"] = base_rate * (1 - base_rate)
-        controls["log_loss"] = special.entr([base_rate, 1 - base_rate]).sum()
+        controls = {
+            "ece": float(chance.mean()),
+            "auroc": 0.5,
+            "brier": float(base_rate * (1 - base_rate)),
+            "log_loss": float(special.entr([base_rate, 1 - base_rate]).sum()),
+        }
     options = {"clusters": groups, "n_resamples": n_resamples, "seed": seed}
     measures["brier"] = bootstrap_mean((p - y) ** 2, **options)
     of_truth = np.where(y, p, 1 - p)
@@ -64,7 +66,6 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
     if of_truth.all():
         measures["log_loss"] = bootstrap_mean(-np.log(of_truth), **options)
     measures["auroc"] = auroc(y, p, clusters=groups)
-    controls = {name: float(control) for name, control in controls.items()}
     return Calibration(measures, controls, _bin_table(y, p, bins), n, len(stated) - n)
 
 

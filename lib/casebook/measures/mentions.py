@@ -24,11 +24,10 @@ _DATES = re.compile(
     re.IGNORECASE,
 )
 _SCALE = "|".join(_WORDS["multipliers"])
-_SPELLED = "|".join(_WORDS["numbers"])
 _NUMBER = re.compile(
     rf"(?<![\w.])(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<percent> ?(?:%|per ?cent))?"
     rf"(?: (?P<scale>{_SCALE})\b)?(?![\w(])"
-    rf"|\b(?P<word>{_SPELLED})\b(?: (?P<scale2>{_SCALE})\b)?",
+    rf"|\b(?P<word>{'|'.join(_WORDS['numbers'])})\b(?: (?P<scale2>{_SCALE})\b)?",
     re.IGNORECASE,
 )
 _PARTIES = re.compile(rf"({_WORDS['party']}) (?:v|vs)\.? (?:the )?({_WORDS['party']})")

@@ -3,8 +3,6 @@
 import itertools
 import re
 from collections import namedtuple
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +21,8 @@ ORIGINAL = "original:"
 # zero scores 0, as in trec_eval.
 
 
-@dataclass(frozen=True)
-class GainSum:
+class GainSum(namedtuple("GainSum", "gain discount norm")):
     """Sum over the judged documents among the first k of gain times discount, normalised."""
-
-    gain: Callable
-    discount: Callable
-    norm: Callable
 
     def score(self, ranked, k, rel):
         weight = np.where(ranked.rank <= k, self.discount(ranked.rank), 0.0)
@@ -48,12 +41,8 @@ class GainSum:
         return _ratio(ranked.total(gains * weight), self.norm(ranked, k, gains))
 
 
-@dataclass(frozen=True)
-class FirstRelevant:
+class FirstRelevant(namedtuple("FirstRelevant", "value last_rank", defaults=[np.inf])):
     """A function of the rank of the first relevant document."""
-
-    value: Callable
-    last_rank: float = np.inf
 
     def score(self, ranked, k, rel):
         is_hit = (ranked.grade >= rel) & (ranked.rank <= min(k, self.last_rank))
@@ -85,15 +74,11 @@ class AveragePrecision:
         return _ratio(ranked.total(precision), ranked.total(is_relevant))
 
 
-@dataclass(frozen=True)
-class PluginFormula:
+class PluginFormula(namedtuple("PluginFormula", "name function")):
     """A measure of one's own, ``(grades, judged) -> number``.
 
     Grades come by rank, None where not judged; ``judged`` has those of all judged documents.
     """
-
-    name: str
-    function: Callable
 
     def score(self, ranked, k, rel):
         values = []

@@ -30,11 +30,11 @@ VOTE_COEFFICIENTS = (
     "gwet_ac2",
 )
 KAPPAS = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
-KAPPA_COLUMNS = ["rater", "and rater", "coefficient", "estimate", "panel_low", "panel_high"]
-KAPPA_COLUMNS += ["percent_agreement", "n_items", "reason"]
+KAPPA_COLUMNS = [
+    *("rater", "and rater", "coefficient", "estimate", "panel_low", "panel_high"),
+    *("percent_agreement", "n_items", "reason"),
+]
 VOTE_VALUES = (-1, 0, 1)
-DEFAULT_ALPHA = 0.05  # of the tests, unless another one was registered
-NOT_REGISTERED = "Nothing was registered: these votes came without a sealed key."
 
 
 #: What came out: the votes, the panel, and the tables by name.
@@ -49,18 +49,9 @@ class ComparisonPanel(_PANEL):
     left; ``ratings`` are such frames by (scale, system).
     """
 
-    @property
-    def raters(self):
-        return list(self.votes.columns)
-
     # Ratings of the focus system minus those of the other one.
     def differences(self, scale):
         return self.ratings[scale, self.focus] - self.ratings[scale, self.against]
-
-    # A row per rating: scale, system, item, rater, rating.
-    def long_ratings(self):
-        table = pd.concat(self.ratings, names=["scale", "system", "item"])
-        return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013
 
 
 def votes_of(paths, columns=None, key=None, side_column=None):
@@ -135,14 +126,14 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     --------
     >>> from casebook.raters.documented import example_votes
     >>> analysis = analyse(example_votes(), n_resamples=200, permutations=19)
-    >>> print(answer_lines(analysis)[0][:38])
-    Win rate, ties as half of RAG is 0.625
+    >>> print(answer_lines(analysis)[0][:49])
+    Win rate, ties as half of RAG is above 0.5: 0.625
     >>> agreement = analysis.tables["agreement"].set_index("coefficient")
     >>> round(float(agreement.loc["fleiss_kappa", "estimate"]), 3)
     0.13
     """
     panel = panel_of(votes, against)
-    level = 1 - (votes.alpha or DEFAULT_ALPHA)
+    level = 1 - (votes.alpha or 0.05)  # that of the tests, unless another one was registered
     margin = votes.margin or MARGIN
     draws = {"n_resamples": n_resamples, "seed": seed}
     tables = {
@@ -167,7 +158,7 @@ def vote_agreement(votes, coefficients, **draws):
 # Cohen's kappa of every two raters, with its interval, and with weights.
 def kappa_pairs(panel, **draws):
     tables = []
-    for pair in itertools.combinations(panel.raters, 2):
+    for pair in itertools.combinations(panel.votes, 2):
         table = vote_agreement(panel.votes[list(pair)], KAPPAS, **draws)
         table[["rater", "and rater"]] = pair
         tables.append(table)
@@ -218,4 +209,6 @@ def answer_lines(analysis):
     scores = Scores(analysis.panel.votes, measure, "forms", unit="votes", cluster="questions")
     rows = preference_rows(analysis, scores).tail(2)
     lines = [sentence(row) for _, row in rows.iterrows()]
-    return lines if analysis.votes.registered else [*lines, NOT_REGISTERED]
+    if not analysis.votes.registered:
+        lines.append("Nothing was registered: these votes came without a sealed key.")
+    return lines

@@ -3,11 +3,10 @@
 from casebook.errors import InputError
 
 BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of answers to compare
-NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 
-# The systems of a frame of answers.
 def systems_of(answers):
+    """The systems of a frame of answers."""
     return [name for name in answers if name not in BESIDES_ANSWERS]
 
 
@@ -23,13 +22,11 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
     for name in systems:
         if name not in there:
             raise InputError(f"the log: holds no answers of {name!r}; its systems are {known}")
-    if len(systems) < 2:
-        raise InputError(f"the log: a comparison needs two systems or more, not only {known}")
     if stratum and stratum not in log:
         raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
     # A run that failed has nothing to rate.
     answered = log[log["no_answer"].isna()].set_index(["id", "system"])
-    texts = answered["answer"].mask(answered["answer"].str.strip() == "", NO_ANSWER)
+    texts = answered["answer"].mask(answered["answer"].str.strip() == "", "(no answer)")
     questions = log.drop_duplicates("id").set_index("id")
     joined = questions[["question"]].rename(columns={"question": "prompt"})
     joined["stratum"] = questions[stratum].astype(str) if stratum else "all"

@@ -19,21 +19,18 @@ from casebook.raters.preference import (
     count_votes,
     crossed_mean,
 )
+from casebook.raters.ratings import rounded
 from casebook.raters.unblinding import BASE, LEFT, RAG, RIGHT, Votes, decode_judgements
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
 AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"
 MEAN_RATINGS = "Mean ratings (aggregate, RAG vs BASE)"
 AGREEMENT = "Inter-rater agreement on common prompts"
-MEAN_RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
 # The document's scales, whatever the forms of today ask.
 DOCUMENTED_SCALES = ("factuality", "usefulness")
 
 EXAMPLE = DATA / "raters" / "reconstructed_votes.csv"
 RECONSTRUCTION = "reconstruction"
-DEALT = "dealt_at_random"
-"""Why the reconstruction does not hold what depends on who cast which vote."""
-
 NOTES = {
     RECONSTRUCTION: "These are not the study's votes: they were rebuilt from its published "
     "totals, and which rater cast which vote is made up. "
@@ -83,7 +80,7 @@ def documented_analysis(votes, suffix=""):
         AGGREGATE: documented_preference(table["vote"]),
         MEAN_RATINGS: _mean_ratings(table),
         AGREEMENT: _agreement(table),
-        MEAN_RATINGS_PER_RATER: ratings,
+        "Mean ratings (per rater, RAG vs BASE)": ratings,
     }
 
 
@@ -115,35 +112,31 @@ def documented_lines(analysis):
     return lines[1:]
 
 
-# Mean ratings; a blank one makes nan.
 def _mean_ratings(table):
+    """Mean ratings; a blank one makes nan."""
     printed = {}
     for system in (RAG, BASE):
         row = {}
         for scale in DOCUMENTED_SCALES:
             mean = table[system, scale].mean(skipna=False)
-            row[f"{scale}_mean"] = _rounded(mean)
+            row[f"{scale}_mean"] = rounded(mean, 3)
         printed[system] = row | {"n": len(table)}
     return printed
 
 
-# Fleiss' kappa on the items for which all raters voted.
 def _agreement(table):
+    """Fleiss' kappa on the items for which all raters voted."""
     table = table.drop_duplicates(["item_id", "rater"], keep="last")
     votes = table.pivot(index="item_id", columns="rater", values="vote").dropna()  # noqa: PD010
     found = measure("fleiss_kappa", votes, wide=True)
     observed = found.percent_agreement
     return {
-        "fleiss_kappa": _rounded(found.estimate),
-        "raw_observed_agreement": _rounded(observed),
-        "raw_observed_agreement_pct": _rounded(observed and observed * 100, 1),
+        "fleiss_kappa": rounded(found.estimate, 3),
+        "raw_observed_agreement": rounded(observed, 3),
+        "raw_observed_agreement_pct": rounded(observed and observed * 100, 1),
         "n_items": len(votes),
         "n_raters_expected": votes.shape[1],
     }
-
-
-def _rounded(value, digits=3):
-    return None if pd.isna(value) else round(float(value), digits)
 
 
 def beside_standard(analysis):
@@ -193,9 +186,9 @@ def votes_of(dataset):
     return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
 
 
-# Of the reconstruction's tables those that do not depend on who cast which vote.
 def published_tables(tables):
-    agreement = tables["agreement"].assign(reason=DEALT)
+    """Of the reconstruction's tables those that do not depend on who cast which vote."""
+    agreement = tables["agreement"].assign(reason="dealt_at_random")
     agreement[["new_panel_low", "new_panel_high"]] = np.nan
     return {"win_rates": tables["win_rates"], "agreement": agreement}
 
@@ -205,26 +198,26 @@ def example_votes():
     table = pd.read_csv(EXAMPLE)
     rag_left = table["rag_side"] == "S1"
     for scale in DOCUMENTED_SCALES:
-        rag = table[f"{scale}_rag"]
-        base = table[f"{scale}_base"]
+        rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
         table[f"{scale}_s1"] = rag.where(rag_left, base)
         table[f"{scale}_s2"] = base.where(rag_left, rag)
-    left = table["preference"] == table["rag_side"].map(LEFT)
-    sides = left.map({True: "S1", False: "S2"})
-    table["preferred"] = sides.where(table["preference"] != "Tie", "Tie")
+    is_left = table["preference"] == table["rag_side"].map(LEFT)
+    table["preferred"] = is_left.map({True: "S1", False: "S2"})
+    table["preferred"] = table["preferred"].mask(table["preference"] == "Tie", "Tie")
     table[["prompt", "rag", "base", "comment"]] = ""
     return _study_votes(table)
 
 
-# Votes of a table in the columns of a data set of votes.
 def _study_votes(table):
+    """Votes of a table in the columns of a data set of votes."""
     rag_left = table["rag_side"] == "S1"
-    rows = table.rename(columns={"prompt": "prompt_text", "row": "place"})
-    rows["item_id"] = table["item"].map("item{:02d}".format)
-    rows["row"] = rows["place"] + 1
-    rows["left"] = table["rag_side"].map(LEFT)
-    rows["right"] = table["rag_side"].map(RIGHT)
-    rows["system1_output"] = table["rag"].where(rag_left, table["base"])
-    rows["system2_output"] = table["base"].where(rag_left, table["rag"])
+    rows = table.rename(columns={"prompt": "prompt_text", "row": "place"}).assign(
+        item_id=table["item"].map("item{:02d}".format),
+        row=table["row"] + 1,
+        left=table["rag_side"].map(LEFT),
+        right=table["rag_side"].map(RIGHT),
+        system1_output=table["rag"].where(rag_left, table["base"]),
+        system2_output=table["base"].where(rag_left, table["rag"]),
+    )
     raters = sorted(table["rater"].unique())
     return Votes(decode_judgements(rows), (RAG, BASE), RAG, tuple(raters))

@@ -46,7 +46,6 @@ from casebook.raters.power import PRIMARY_TEST, simulated_power
 
 STUDIES = 400  # simulated, for the power that is registered
 WIN_RATE = 0.65  # for which the power is stated
-NO_EVIDENCE = "(no passages)"  # where none of the systems had any
 BETWEEN_PASSAGES = "\n\n* * *\n\n"
 GREY = PatternFill("solid", start_color="FFE7E6E6")
 TOP = Alignment(wrap_text=True, vertical="top")
@@ -130,7 +129,7 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
             # In an order that tells no system.
             chance = hidden_chance(secret, f"evidence of {item}")
             shown = BETWEEN_PASSAGES.join(chance.permutation(passages))
-            texts.loc[item, "evidence"] = shown or NO_EVIDENCE
+            texts.loc[item, "evidence"] = shown or "(no passages)"
     texts, changes = _cleaned(texts)
     rows = design.rename(columns={"item_id": "item"})
     rows["prompt_text"] = rows["item"].map(texts["prompt"])
@@ -145,8 +144,8 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         ids.append(opaque_id(secret, "row", item, *sorted(pair), rater))
     rows["prompt_id"] = ids
     key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed}
-    report = {"account": account or {}, "draw": draw.to_dict("records")}
-    report["text_changes"] = changes
+    draw = draw.to_dict("records")
+    report = {"account": account or {}, "draw": draw, "text_changes": changes}
     layout = WITH_EVIDENCE if "evidence" in texts else PAIRED
     return _write(folder, plan, layout, rows, key, planned(plan, design), report)
 
@@ -177,24 +176,30 @@ def _cleaned(texts):
 def planned(plan, design):
     raters = plan.per_item or len(plan.raters)
     items = design["item_id"].nunique()
-    systems = {*design["left"], *design["right"]}
-    planned = {"items": items, "raters": dict(plan.raters), "raters_per_comparison": raters}
-    planned |= {"comparisons": len(design) // raters, "systems": len(systems)}
-    planned["seed_of_the_draw"] = plan.seed
+    planned = {
+        "items": items,
+        "raters": dict(plan.raters),
+        "raters_per_comparison": raters,
+        "comparisons": len(design) // raters,
+        "systems": len({*design["left"], *design["right"]}),
+        "seed_of_the_draw": plan.seed,
+    }
     no_difference = [0.5 - plan.margin, 0.5 + plan.margin]
     primary = {"alpha": plan.alpha, "no_difference": no_difference}
     size = {"items": (items,), "raters": (raters,), "win_rates": (WIN_RATE,)}
     powers = simulated_power(**size, alpha=plan.alpha, studies=STUDIES)
     found = powers.set_index("test").loc[PRIMARY_TEST]
     assumed = found[["win_rate", "tie_rate", "item_sd", "rater_sd"]]
-    power = {"estimate": float(found["rejected"]), "ci": found[["low", "high"]].tolist()}
-    power["simulated_studies"] = STUDIES
-    power["assumed"] = assumed.astype(float).to_dict()
+    power = {
+        "estimate": float(found["rejected"]),
+        "ci": found[["low", "high"]].tolist(),
+        "simulated_studies": STUDIES,
+        "assumed": assumed.astype(float).to_dict(),
+    }
     words = RUBRIC["registered"]
-    primary = words["paired"] | primary
     return {
         "design": planned,
-        "primary": primary,
+        "primary": words["paired"] | primary,
         "secondary": words["secondary"],
         "power": power,
     }
@@ -319,7 +324,7 @@ def _write_cells(sheet, lines):
             if text is None:
                 cell.protection = Protection(locked=False)
                 continue
-            cell.value = sheets.for_workbook(text)
+            cell.value = text
             cell.data_type = "s"  # text that begins with "=" would become a formula
             cell.number_format = "@"
             cell.fill = GREY

@@ -16,7 +16,6 @@ KEY_DIGEST = "SHA-256 of the sealed key"  # so it is called in what raters get
 SHEET = "ratings"
 RUBRIC_SHEET = "rubric"
 ABOUT_SHEET = "about"
-RATING_POINTS = (1, 2, 3, 4, 5)
 # Sides of an answer: left and right, as columns of a form name them and as judgements do.
 FORM_SIDES = {"s1": "left", "s2": "right"}
 RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
@@ -50,7 +49,7 @@ class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
             levels = wording["levels"]
             if kind in wording:
                 levels = map("{}. {}".format, levels, wording[kind])
-            lines += zip(map(str, RATING_POINTS), levels, strict=True)
+            lines += zip("12345", levels, strict=True)
         return lines
 
 

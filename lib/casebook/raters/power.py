@@ -11,7 +11,6 @@ from casebook.raters.preference import FEWEST_RATERS, crossed_pvalues, crossed_v
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import generator
 
-WIN_RATES = (0.55, 0.60, 0.65, 0.70, 0.75)
 PRIMARY_TEST = "item sign-flip"
 """The primary test, which speaks for the raters at hand."""
 
@@ -19,14 +18,14 @@ NEW_RATERS = "item and rater t"
 NODES, WEIGHTS = special.roots_hermitenorm(40)
 
 
-# Probability averaged over normal log odds, less a win rate.
 def marginal_probability(log_odds, sd, win_rate=0.0):
+    """Probability averaged over normal log odds, less a win rate."""
     probabilities = special.expit(log_odds + sd * NODES)
     return float(WEIGHTS @ probabilities / WEIGHTS.sum()) - win_rate
 
 
-# Mean log odds at which the probability averages to a win rate.
 def log_odds_of(win_rate, sd):
+    """Mean log odds at which the probability averages to a win rate."""
     return optimize.brentq(marginal_probability, -40, 40, (sd, win_rate), xtol=1e-13)
 
 
@@ -45,9 +44,9 @@ def simulate_votes(
 
 def simulated_power(
     *,
-    items=(50,),
-    raters=(4,),
-    win_rates=WIN_RATES,
+    items,
+    raters,
+    win_rates,
     tie_rate=0.12,
     item_sd=1.3,
     rater_sd=0.5,

@@ -1,6 +1,6 @@
 """A panel whose truth is known: it fills forms, to rehearse a study before it runs."""
 
-from dataclasses import dataclass
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -31,14 +31,11 @@ WORDS = [
 ]
 
 
-@dataclass(frozen=True)
-class Truth:
-    """How the simulated panel judges: log odds for the focus, their spreads, share of ties."""
+_TRUTH = {"effect": 0.7, "item_sd": 1.3, "rater_sd": 0.5, "ties": 0.1}
 
-    effect: float = 0.7
-    item_sd: float = 1.3
-    rater_sd: float = 0.5
-    ties: float = 0.1
+
+class Truth(namedtuple("Truth", _TRUTH, defaults=_TRUTH.values())):
+    """How the simulated panel judges: log odds for the focus, their spreads, share of ties."""
 
     @property
     def win_rate(self):
@@ -49,12 +46,11 @@ class Truth:
 def invented_answers(items, seed=0):
     """Answers of two systems, studied and compared, in the same random words."""
     texts = generator(seed, "answers of a rehearsal").choice(WORDS, (items, 2, 25))
-    answers = pd.DataFrame({"item_id": [f"q{number}" for number in range(items)]})
-    answers["prompt"] = answers["item_id"] + "?"
-    answers["stratum"] = "all"
-    answers["studied"] = [" ".join(words) for words in texts[:, 0]]
-    answers["compared"] = [" ".join(words) for words in texts[:, 1]]
-    return answers
+    rows = []
+    for number, (studied, compared) in enumerate(texts):
+        row = [f"q{number}", f"q{number}?", "all", " ".join(studied), " ".join(compared)]
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["item_id", "prompt", "stratum", "studied", "compared"])
 
 
 def fill_forms(study, folder, truth=None, *, seed=0):

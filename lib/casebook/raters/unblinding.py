@@ -140,8 +140,8 @@ def join_with_key(forms, key, layout, force=False):
     return pd.concat([rows[rater] for rater in tables if rater in rows]), tuple(defects)
 
 
-# Ids and texts of a form that are not as they were sent out.
 def _differences(rows, sealed, name):
+    """Ids and texts of a form that are not as they were sent out."""
     for identity in sealed.loc[~sealed[name].isin(rows[name]), name]:
         yield None, name, "missing_row", identity, LOST
     for row in rows[rows["rater"].isna()].itertuples():
@@ -167,8 +167,8 @@ JUDGEMENT_COLUMNS = [
 ]
 
 
-# Name the chosen system and the two sides in rows of forms that were joined with a key.
 def decode_judgements(rows):
+    """Rows of forms that were joined with a key, with the chosen system and both sides named."""
     choice = rows["left"].where(rows["preferred"] == "S1")
     choice = choice.mask(rows["preferred"] == "S2", rows["right"])
     is_tie = (rows["preferred"] == "Tie") & rows["left"].notna()
@@ -188,11 +188,14 @@ def read_votes(forms, side_column=None, *, last_column=False):
         column = key_column(form.path, list(rows)[1:], side_column, last_column)
         require_values(form.path, form.sheet, rows[[column]])
         sides = rows[column].astype(str).str.strip()
-        rows["left"] = sides.map(LEFT)
-        rows["right"] = sides.map(RIGHT)
-        rows["item_id"] = rows["prompt_text"].str.split().str.join(" ")
-        rows["place"] = range(1, len(rows) + 1)
-        tables.append(rows.assign(rater=form.rater))
+        rows = rows.assign(
+            rater=form.rater,
+            item_id=rows["prompt_text"].str.split().str.join(" "),
+            place=range(1, len(rows) + 1),
+            left=sides.map(LEFT),
+            right=sides.map(RIGHT),
+        )
+        tables.append(rows)
     kept = [rows.drop_duplicates("item_id") for rows in tables]
     votes = pd.concat(kept)
     n_forms = votes["item_id"].value_counts()
@@ -213,8 +216,8 @@ def read_votes(forms, side_column=None, *, last_column=False):
     return Votes(decode_judgements(votes), (RAG, BASE), RAG, raters, tuple(defects))
 
 
-# The column that says which side is the system under study; none is guessed.
 def key_column(path, columns, side_column=None, last_column=False):
+    """The column that says which side is the system under study; none is guessed."""
     side_column = side_column or SIDE_COLUMN
     if side_column in columns:
         return side_column

@@ -179,17 +179,20 @@ class StoredTexts(Sequence):
 
 
 class StoredVectors:
-    """Rows of an array, read when they are asked for by an array of numbers."""
+    """Rows of an array, mapped while they are read: pages that stay mapped count as memory."""
 
     def __init__(self, files, rows):
-        self._vectors = np.load(files / VECTORS, mmap_mode="r")
+        whole = np.load(files / VECTORS, mmap_mode="r")
+        # Open, because who encodes the collection anew removes the file.
+        self._file = (files / VECTORS).open("rb")
+        self._layout = {"offset": whole.offset, "shape": whole.shape, "dtype": whole.dtype}
         self._rows = rows
 
     def __len__(self):
         return len(self._rows)
 
     def __getitem__(self, items):
-        return self._vectors[self._rows[items]]
+        return np.memmap(self._file, mode="r", **self._layout)[self._rows[items]]
 
 
 # --- encoding

@@ -54,9 +54,6 @@ class CorpusIndex:
     def _cut_as(self, cut):
         return Passages(self, cut)
 
-    def positions(self, doc_ids):
-        return pd.Series(range(len(self)), self.doc_ids).loc[list(doc_ids)]
-
 
 def documents_frame(documents):
     """Frame of doc_id, text and metadata: of a frame, or of a list of such records."""

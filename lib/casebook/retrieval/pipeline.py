@@ -237,8 +237,9 @@ class HybridRetriever:
         if candidates is None:
             return allowed, RankedLists.empty(n_queries)
         mask = np.zeros((n_queries, len(self.index)), dtype=bool)
+        positions = pd.Series(range(len(self.index)), self.index.doc_ids)
         for row, pool in enumerate(candidates):
-            mask[row, self.index.positions(pool)] = True
+            mask[row, positions.loc[list(pool)]] = True
         allowed = mask & (True if allowed is None else allowed)
         return allowed, ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
 

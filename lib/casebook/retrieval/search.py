@@ -34,7 +34,9 @@ PRESETS = {"default": None, "leaderboard": "english"}
 _MEAN_WORDS = "mean_words.json"  # beside a saved index
 # Scores in single precision that are closer than this may be a tie, which rounding has split.
 _NEAR_TIE = 1e-5
-_SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
+# In memory at a time: scores of all texts for a block of queries, and rows of vectors.
+_SCORES_AT_ONCE = 8_000_000
+_ROWS_AT_ONCE = 100_000
 _DECIMALS = 9  # of weights that decide which words count
 
 
@@ -171,7 +173,7 @@ def _nearest(vectors, queries, k):
 
 def _blocks(size, others):
     """Slices of so many rows, of which one has scores with all others in memory."""
-    step = max(1, _SCORES_AT_ONCE // max(1, others))
+    step = max(1, min(_SCORES_AT_ONCE // max(1, others), _ROWS_AT_ONCE))
     return [slice(start, start + step) for start in range(0, size, step)]
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from casebook.errors import InputError
 from casebook.runs.outputs import read_numbers
 from casebook.stats.intervals import bounds_text
 from casebook.tables import decimal, escape_markdown, reason_text, with_minus
@@ -167,8 +168,15 @@ def counted(number, plural):
 
 def _around(value, null):
     # A number relative to the one that means nothing; None where it is undefined.
-    return None if value is None else float(value) - null
+    if value is None:
+        return None
+    return float(value) - null
 
 
 def read_headlines(run, cell):
-    return [Headline(**row) for row in read_numbers(run, cell, "headlines")]
+    rows = read_numbers(run, cell, "headlines")
+    try:
+        return [Headline(**row) for row in rows]
+    except TypeError:  # fields that there are no more
+        problem = f"{cell} was run by another version of casebook: run it again"
+        raise InputError(f"run {run}: {problem}: casebook run {cell} --run {run}") from None

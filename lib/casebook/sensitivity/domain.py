@@ -7,11 +7,12 @@ name replaces the library's.
 import itertools
 import json
 import re
+from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import pydantic
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
@@ -20,7 +21,6 @@ from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 
-ACTS = Path(__file__).with_name("acts.yml")
 # Canonical fact types, in the documented order.
 FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
 
@@ -128,7 +128,7 @@ def _read(path):
 
 
 # The tables of the library: acts of India and Singapore.
-SHIPPED_DOMAIN = Domain(_read(ACTS)[0])
+SHIPPED_DOMAIN = Domain(_read(Path(__file__).with_name("acts.yml"))[0])
 
 
 def read_domain(path):
@@ -183,14 +183,8 @@ def pattern(name, **pieces):
 # ---- citations
 
 
-class Provision(NamedTuple):
-    """One provision of an act, in normal form, cited at ``text[start:end]``."""
-
-    act: str
-    number: str
-    id: str
-    start: int = 0
-    end: int = 0
+#: One provision of an act, in normal form, cited at ``text[start:end]``.
+Provision = namedtuple("Provision", "act number id start end", defaults=[0, 0])
 
 
 def find_provisions(text, domain=SHIPPED_DOMAIN):

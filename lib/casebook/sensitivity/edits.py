@@ -9,7 +9,7 @@ the edit it is matched to drops and adds. It moves what any change of that size 
 import hashlib
 import math
 import re
-from collections import Counter
+from collections import Counter, namedtuple
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -22,18 +22,11 @@ _WORDS = word_lists()
 TEMPLATE_LABELS = frozenset(_WORDS["template"]["labels"])
 
 
-class Edit(NamedTuple):
-    """One fact changed: sheet and query after it, and the words that the query lost and gained."""
+_Edit = namedtuple("_Edit", "fact_type item old new sheet query removed added noop")
 
-    fact_type: str
-    item: str
-    old: str | None
-    new: str | None
-    sheet: facts.FactSheet
-    query: str
-    removed: int
-    added: int
-    noop: bool = False
+
+class Edit(_Edit):
+    """One fact changed: sheet and query after it, and the words that the query lost and gained."""
 
     @property
     def description(self):
@@ -320,12 +313,8 @@ def inert_words(vocabulary, sheets=(), domain=SHIPPED_DOMAIN):
     return NO_WORDS._replace(own=tuple(own[:MOST_OWN_WORDS]))
 
 
-class Writer(NamedTuple):
+class Writer(namedtuple("Writer", "context outcome label")):
     """Writer of the query of a sheet, with inert words at its end."""
-
-    context: tuple = ()
-    outcome: bool = False
-    label: str = ""
 
     def __call__(self, sheet):
         query = facts.query_text(sheet, self.outcome)
@@ -355,7 +344,7 @@ def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
         item = f"placebo/-{removed}+{added}/{draw}"
         words = f"{removed} inert word(s)", f"{added} other(s)"
         query = write._replace(context=chosen)(sheet)
-        placebos.append(Edit("Placebo", item, *words, sheet, query, removed, added))
+        placebos.append(Edit("Placebo", item, *words, sheet, query, removed, added, noop=False))
     return placebos
 
 

@@ -43,18 +43,19 @@ def sensitivity(edges, measure=FOOTRULE, *, fact_types=FACT_TYPES, n_resamples=1
         of_cases = beyond.groupby(cases, sort=False)
         values = beyond.to_numpy()
         interval = bootstrap_mean(values, clusters=cases.tolist(), shares=False, **options)
-        row = {"fact type": name, **interval.row(), "n": len(used)}
-        row["groups"] = used["case_id"].nunique()
-        row["noops"] = (part["status"] == NOOP).sum()
-        row["change"] = used[measure].mean()
-        row["change by placebos"] = used[placebo].mean()
-        row["p"] = np.nan
+        row = {
+            "fact type": name,
+            **interval.row(),
+            "n": len(used),
+            "groups": used["case_id"].nunique(),
+            "noops": (part["status"] == NOOP).sum(),
+            "change": used[measure].mean(),
+            "change by placebos": used[placebo].mean(),
+            "p": np.nan,
+            "reason": why_undefined(part) if beyond.empty else interval.reason,
+        }
         if len(of_cases) > 1:
-            test = paired_randomization(of_cases.mean().to_numpy(), **options)
-            row["p"] = test.pvalue
-        row["reason"] = interval.reason
-        if beyond.empty:
-            row["reason"] = why_undefined(part)
+            row["p"] = paired_randomization(of_cases.mean().to_numpy(), **options).pvalue
         rows.append(row)
     numbers = dict.fromkeys(["value", "low", "high", "p"], float)
     frame = pd.DataFrame(rows).astype(numbers)
@@ -138,10 +139,9 @@ def _ranked(pairs):
 
 
 def _documented_spearman(of_case):
-    by_name = of_case.sort_values("fact_type")
-    by_score = by_name.sort_values("score", ascending=False, kind="stable")
-    n = len(by_score)
-    squares = (np.arange(1, n + 1) - by_score["importance"].astype(float)) ** 2
+    ranks = of_case.sort_values("fact_type")["score"].rank(ascending=False, method="first")
+    squares = (ranks - of_case["importance"].astype(float)) ** 2
+    n = len(of_case)
     return 1 - 6 * squares.sum() / (n * (n * n - 1))
 
 

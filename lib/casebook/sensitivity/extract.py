@@ -8,9 +8,9 @@ title, sums, ages, lengths of time, and words for evidence. Negation follows Neg
 
 import json
 import re
+from collections import namedtuple
 from functools import cache
 from operator import attrgetter
-from typing import NamedTuple
 
 from casebook.errors import InputError
 from casebook.sensitivity import facts
@@ -29,23 +29,15 @@ HEAD = 4_000  # characters that hold a cause title
 REACH = 60  # characters in which a word says what a number is about
 
 
-class Found(NamedTuple):
+class Found(namedtuple("Found", "kind value start end")):
     # A fact at ``text[start:end]``, of a kind of `facts.LISTS` or of a side.
-
-    kind: str
-    value: object
-    start: int
-    end: int
 
     @property
     def key(self):
         return getattr(self.value, "fact_type", self.kind), str(self.value)
 
 
-class Extraction(NamedTuple):
-    sheet: facts.FactSheet
-    spans: tuple = ()
-    notes: tuple = ()
+Extraction = namedtuple("Extraction", "sheet spans notes", defaults=[(), ()])
 
 
 def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):

@@ -2,8 +2,9 @@
 
 import hashlib
 import re
+from collections import namedtuple
 from operator import attrgetter
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
@@ -17,7 +18,6 @@ from casebook.sensitivity.domain import (
 
 PARTY_TYPES = tuple(word_lists()["party_types"])
 EVIDENCE_TYPES = tuple(word_lists()["evidence"])
-CASE_OUTCOMES = tuple(word_lists()["outcomes"])
 NUMBERS = ("amounts", "ages", "durations")
 PARTY_SIDES = ("petitioner", "respondent")
 LARGEST_NUMBER = 1e15  # beyond it a float no longer distinguishes two amounts
@@ -33,8 +33,7 @@ def number_text(value):
     return f"{as_integer(value):.15g}"
 
 
-_Bounds = Field(strict=True, ge=0, le=LARGEST_NUMBER)
-Number = Annotated[float, _Bounds, AfterValidator(as_integer)]
+Number = Annotated[float, Field(strict=True, ge=0, le=LARGEST_NUMBER), AfterValidator(as_integer)]
 FactName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -106,7 +105,7 @@ class FactSheet(_Part):
     evidence_items: tuple[EvidenceItem, ...] = ()
     sections_cited: tuple[FactName, ...] = ()
     numerical_facts: NumericalFacts = NumericalFacts()
-    outcome: Literal[CASE_OUTCOMES] | None = None
+    outcome: Literal[tuple(word_lists()["outcomes"])] | None = None
     further_facts: tuple[FurtherFact, ...] = ()
 
 
@@ -168,13 +167,8 @@ def contradictions(sheet):
 # ---- facts one by one
 
 
-class Fact(NamedTuple):
+class Fact(namedtuple("Fact", "type kind field value")):
     """A fact: its type, its kind (``ages``), the field that holds it, and what is there."""
-
-    type: str
-    kind: str
-    field: str
-    value: object
 
     @property
     def text(self):

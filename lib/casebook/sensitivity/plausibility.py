@@ -1,8 +1,7 @@
 """Whether an edited case could exist, by rules or by a language model."""
 
 import re
-from collections import Counter
-from typing import NamedTuple
+from collections import Counter, namedtuple
 
 import pandas as pd
 import pydantic
@@ -25,9 +24,7 @@ UNDETERMINED = "undetermined"
 EDIT_OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
 
 
-class Decision(NamedTuple):
-    outcome: str
-    reason: str
+Decision = namedtuple("Decision", "outcome reason")
 
 
 # ---- by rules, most of which are data in words.yml

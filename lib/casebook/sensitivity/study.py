@@ -8,7 +8,6 @@ import pandas as pd
 
 from casebook import frames, verdicts
 from casebook.errors import InputError
-from casebook.findings import interval_verdicts
 from casebook.measures.rankshift import normalised_footrule
 from casebook.models.encoders import load_encoder
 from casebook.plugins import is_plugin
@@ -27,7 +26,6 @@ from casebook.sensitivity.plausibility import accept_rates
 from casebook.sensitivity.tree import (
     DISPLACEMENT,
     FOOTRULE,
-    NOOP,
     OK,
     CaseSearch,
     TreeSettings,
@@ -43,24 +41,19 @@ RANDOM_ORDER = "random"
 TYPE_ALONE = "type alone"
 DOCUMENTED_SCORE = "mean displacement"
 SIMPLE_SYSTEM = "bm25"  # the simple system that others are compared with
-PLACEBOS = "placebos"
 BEYOND = "normalised footrule beyond placebos"
 AREA = "AUROC"
-PLACEBOS_ABOVE = "share of placebos above the threshold"
 LEAST_COSINE = 0.45  # below it two wordings do not ask the same
-BETWEEN = "footrule between wordings"
 OTHER_QUESTION = "{}, other question"
 
 NAMES = SYSTEM_NAMES | {
     RANDOM_ORDER: "random order",
     TYPE_ALONE: "fact type alone",
-    PLACEBOS: "placebo edits",
     DOCUMENTED_SCORE: "COUNTERCASE's mean displacement",
 }
 PHRASES = SYSTEM_PHRASES | {
     RANDOM_ORDER: "random order",
     TYPE_ALONE: "the fact type alone",
-    PLACEBOS: "an edit of as many irrelevant words",
     DOCUMENTED_SCORE: "COUNTERCASE's mean displacement without placebos",
 }
 
@@ -100,7 +93,7 @@ class SensitivityStudy:
             rows = rows.assign(reason=why_undefined(edges), verdict=verdicts.NOT_MEASURED)
         rows["level"], rows["baseline"] = used[[FOOTRULE, f"placebo_{FOOTRULE}"]].mean()
         rows["system_phrase"] = f"an edit of a fact under {PHRASES.get(system, system)}"
-        return rows.assign(against_phrase=PHRASES[PLACEBOS])
+        return rows.assign(against_phrase="an edit of as many irrelevant words")
 
     def beyond_by_type(self, systems=None):
         """Mean excess by fact type; verdicts by Holm's test over the types of each system.
@@ -127,7 +120,8 @@ class SensitivityStudy:
         placebos = self.placebos[system].query("status == @OK")
         exceeds = (placebos[DISPLACEMENT] > threshold).astype(float).to_frame(system)
         clusters = placebos["case_id"]
-        scores = self._scores(exceeds, PLACEBOS_ABOVE, "placebo edits", clusters=clusters)
+        measure = "share of placebos above the threshold"
+        scores = self._scores(exceeds, measure, "placebo edits", clusters=clusters)
         return scores.estimates().head(len(placebos))
 
     # --- which facts decide
@@ -154,7 +148,7 @@ class SensitivityStudy:
         scores = self.pairs[[*self.systems, TYPE_ALONE]]
         rows = frames.areas(self.pairs["dispositive"], scores, self.pairs["case_id"].tolist())
         is_exact = rows["value"].eq(0.5) & rows["low"].isna()  # every pair scores the same
-        rows["verdict"] = interval_verdicts(rows, 0.5).mask(is_exact, verdicts.NO_DIFFERENCE)
+        rows["verdict"] = frames.interval_verdicts(rows, 0.5).mask(is_exact, verdicts.NO_DIFFERENCE)
         return self._described(rows.assign(null=0.5, margin=verdicts.margin_of(AREA)))
 
     def against_simple(self, system, margin=None):
@@ -271,7 +265,6 @@ def run_sensitivity_study(
     validator=None,
     k=10,
     encoder=None,
-    chunking=True,
     n_resamples=10_000,
 ):
     """Trees of a collection of cases under several systems and random order.
@@ -283,12 +276,10 @@ def run_sensitivity_study(
     index = CorpusIndex(cases.documents, encoder)
     trees = {}
     for system in track([*systems, RANDOM_ORDER], "systems"):
-        search = case_search(system, index, k, chunking=chunking)
+        search = case_search(system, index, k, chunking=False)
         grown = cases.sheets, search, settings, cases.neighbours, validator
         trees[system] = grow_trees(*grown, domain=cases.domain)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
-    if validator is None and all(frame["status"].eq(NOOP).all() for frame in edges.values()):
-        raise InputError(f"{cases.name}: no fact has a plausible edit: add facts")
     placebos = {system: placebo_frame(grown) for system, grown in trees.items()}
     options = {"n_resamples": n_resamples, "seed": settings.seed}
     return SensitivityStudy(cases, trees, edges, placebos, options)
@@ -373,4 +364,4 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
     of_data = dataset.name, dataset.card.title if dataset.card else dataset.name
     about = {"cluster": "groups of questions", "names": names, "phrases": phrases, "seed": seed}
     about |= {"unit": "pairs of wordings", "clusters": pairs["group"]} | options
-    return Scores(values, BETWEEN, *of_data, **about)
+    return Scores(values, "footrule between wordings", *of_data, **about)

@@ -1,8 +1,8 @@
 """The tree of edited cases, one fact per edge, and its edges as tidy rows."""
 
-from dataclasses import dataclass, field
+from collections import namedtuple
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from casebook.errors import InputError
 from casebook.measures import rankshift
 from casebook.retrieval.ablation import scores_by_callable
 from casebook.sensitivity import edits
-from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
+from casebook.sensitivity.domain import SHIPPED_DOMAIN
 from casebook.sensitivity.facts import sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
 
@@ -18,30 +18,27 @@ from casebook.sensitivity.plausibility import ACCEPT, rules
 EXPANSION_THRESHOLD = 1.0
 
 
-@dataclass(frozen=True)
-class TreeSettings:
+# Settings by name, with what they are by default.
+SETTINGS = {
+    "max_depth": 2,
+    "children": 5,
+    "threshold": EXPANSION_THRESHOLD,
+    "placebo_draws": 4,
+    "original": False,
+    "seed": 0,
+}
+
+
+class TreeSettings(namedtuple("TreeSettings", SETTINGS, defaults=SETTINGS.values())):
     """How a tree grows: its size, its budget, its placebos, and what its queries contain.
 
     `original` are the documented edits: the first of the list, states may return, numbers without
     bounds, no placebo, and queries that state the outcome.
     """
 
-    max_depth: int = 2
-    children: int | None = 5
-    threshold: float = EXPANSION_THRESHOLD
-    placebo_draws: int = 4
-    original: bool = False
-    seed: int = 0
 
-
-class CaseRanking(NamedTuple):
-    # Cases that one query retrieves, the document that stands for each, and its score.
-
-    cases: tuple = ()
-    documents: tuple = ()
-    scores: tuple = ()
-
-
+#: Cases that one query retrieves, the document that stands for each, and its score.
+CaseRanking = namedtuple("CaseRanking", "cases documents scores", defaults=[(), (), ()])
 NOTHING = CaseRanking()
 
 
@@ -62,18 +59,11 @@ class Node:
         return Node(f"{self.name}.{name}", self, edit, edit.sheet, edit.query, self.depth + 1)
 
 
-@dataclass
-class Tree:
-    k: int
-    settings: TreeSettings
-    domain: Domain = field(repr=False)
-    write: edits.Writer
-    terms: tuple
-    nodes: list
-    states: set = field(repr=False)
-    placebos: list = field(default_factory=list)
-    noops: list = field(default_factory=list)
-    decisions: list = field(default_factory=list)
+_FIELDS = "k settings domain write terms nodes states placebos noops decisions"
+
+
+class Tree(namedtuple("Tree", _FIELDS)):
+    # The tree of one case: its nodes, the hashes of the sheets in it, and what was not searched.
 
     @property
     def case_id(self):
@@ -146,7 +136,8 @@ def grow_trees(
         write = edits.with_context(sheet.case_id, inert, settings.seed, settings.original)
         terms = search.vocabulary.terms(sheet)
         root = Node("r", None, None, sheet, write(sheet))
-        trees.append(Tree(search.k, settings, domain, write, terms, [root], {sheet_hash(sheet)}))
+        grown = [root], {sheet_hash(sheet)}, [], [], []
+        trees.append(Tree(search.k, settings, domain, write, terms, *grown))
     level = [(tree, tree.nodes[0]) for tree in trees]
     _search_level(search, level)
     for _ in range(settings.max_depth):
@@ -179,7 +170,7 @@ def _children(tree, node, neighbours, validator):
         node.sheet, neighbours, tree.write, not original, tree.domain
     )
     if not original:
-        tree.noops += [(node, edit) for edit in candidates if edit.noop]
+        tree.noops.extend((node, edit) for edit in candidates if edit.noop)
         changing = [edit for edit in candidates if not edit.noop]
         candidates = edits.order_edits(changing, tree.settings.seed)
     children = []
@@ -194,7 +185,7 @@ def _children(tree, node, neighbours, validator):
         if decision.outcome == ACCEPT:
             tree.states.add(state)
             children.append(node.child(len(children) + 1, edit))
-    tree.nodes += children
+    tree.nodes.extend(children)
     return children
 
 
@@ -207,7 +198,7 @@ def _placebos(tree, node, children, inert):
         for size in sorted(sizes - {(0, 0)}):
             placebos += edits.placebo_edits(node.sheet, tree.write, *size, inert, draws, seed)
     placebos = [node.child(edit.item, edit) for edit in placebos]
-    tree.placebos += placebos
+    tree.placebos.extend(placebos)
     return placebos
 
 

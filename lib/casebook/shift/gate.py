@@ -44,7 +44,6 @@ GateReport = namedtuple("GateReport", "verdict checks")
 
 def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     """Run all evaluators on shifted queries, and on the unshifted ones."""
-    check_choice("mode", mode, ("per-query", "shared"))
     sides = {"shift": vectors, "baseline": data.queries} if baseline else {"shift": vectors}
     frames = {side: pd.DataFrame(index=data.query_ids) for side in sides}
     durations = {}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from casebook.shift.embedded import folds, per_query
 from casebook.shift.segments import PER_QUERY_COLUMNS, fit_tau, gap_gain
-from casebook.stats.samples import check_choice, check_count
+from casebook.stats.samples import check_choice
 
 DOCUMENTED_MODE = "posneg-uniform"
 TRAINING_MODES = (
@@ -108,7 +108,7 @@ def learn_posneg(
     Raises
     ------
     InputError
-        If the mode is unknown or a number is out of range.
+        If the mode is unknown.
 
     Examples
     --------
@@ -126,7 +126,6 @@ def learn_posneg(
     [1.0, -1.0]
     """
     check_choice("mode", mode, TRAINING_MODES)
-    check_count("hard_negatives", hard_negatives)
     if mode == "posneg-relative":
         max_norm = RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1)))
     if mode == "posneg-contrast":
