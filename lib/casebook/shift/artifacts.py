@@ -33,7 +33,7 @@ from casebook.shift.embedded import (
     per_query,
 )
 from casebook.shift.gate import evaluate_shift, judge_shift, profile_rules
-from casebook.shift.learn import CANDIDATE_SCALES, DOCUMENTED_MODE, learn_posneg
+from casebook.shift.learn import CANDIDATE_SCALES, learn_posneg
 from casebook.shift.segments import means_and_gains
 from casebook.verdicts import PASS
 
@@ -43,11 +43,7 @@ SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection
 _STEMS = {"map@1": "Map", "ndcg@3": "Ndcg3"}
 _NEEDED = {"DeltaVector", "IsCancelled", "Labels", "Scale", "SelectionScore"}  # of a training
 # What a shift is learned on, and with which settings.
-Setup = namedtuple(
-    "Setup",
-    "dataset embedder mode hard_negatives by seed",
-    defaults=("minilm", DOCUMENTED_MODE, 1, "group", 0),
-)
+Setup = namedtuple("Setup", "dataset embedder mode hard_negatives by seed")
 
 
 def prepare(setup):
