@@ -146,7 +146,7 @@ def test_a_gate_on_scores_of_another_tool_has_an_exit_code_for_each_verdict(case
         table.loc[list(drop), name] = None
         table.to_csv(path, index=False)
         wide = ("--systems", f"old,{name}", "--against", "old", "--measure", "points")
-        wide += ("--unit", "pupil")
+        wide += ("--columns", "unit=pupil")
         return casebook("gate", "scores", path, *wide, *options, "--json")
 
     margin = ("--margin", 0.02)

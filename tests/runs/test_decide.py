@@ -9,10 +9,10 @@ from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 from casebook.errors import Incomparable, InputError
 from casebook.runs.decide import (
     apply_decision,
-    apply_gate,
     compare_runs,
     decide,
     settle,
+    weigh,
 )
 from casebook.runs.promotions import active_promotion, promote, read_promotions
 from casebook.runs.registry import find_run
@@ -99,7 +99,7 @@ def test_rows_that_are_all_the_same_are_neither_better_nor_worse(registry):
     settle(decision["evidence"]["verdict"], "equal")
     assert "no row differs" in decision["evidence"]["notes"]
     assert (decision["evidence"]["low"], decision["evidence"]["high"]) == (None, None)
-    gate = apply_gate(listing, new, old, "map@1", 0.0)
+    gate = weigh(listing, new, old, "map@1", 0.0, inclusive=True)
     assert gate["verdict"] == "pass" and "no row differs" in gate["notes"]
 
 

@@ -4,9 +4,6 @@ from casebook.assistant.study import ANSWER_MEASURES
 from casebook.data.cards import card_of, may_show
 from casebook.runs.items import ALL_TEXTS, item_page, one_line
 
-ABSTAINED = "abstained"
-OPENING = 120  # characters of a context
-
 
 def answer_items(log, rows, measures, focus, *, data=None):
     """Questions of a log, those first on which the systems differ most by the first measure.
@@ -18,7 +15,7 @@ def answer_items(log, rows, measures, focus, *, data=None):
     answers = answers.sort_values("system", key=lambda names: names != focus, kind="stable")
     results = answers[["id", "system", *measures]].rename(columns=ANSWER_MEASURES)
     results["answer"] = answers["answer"].map(one_line)
-    results[ABSTAINED] = answers["abstained"].astype(bool)
+    results["abstained"] = answers["abstained"].astype(bool)
     results["contexts"] = answers["contexts"].map(_openings)
     by_question = rows.groupby("id", sort=False)[measures[0]]
     gap = (by_question.max() - by_question.min()).fillna(0)
@@ -28,7 +25,7 @@ def answer_items(log, rows, measures, focus, *, data=None):
     return item_page(
         items.reset_index(),
         results,
-        ready=[(ABSTAINED, focus, None)],
+        ready=[("abstained", focus, None)],
         card=card,
         shown=may_show(card) if card else ALL_TEXTS,
         item_texts=["reference"],
@@ -37,4 +34,4 @@ def answer_items(log, rows, measures, focus, *, data=None):
 
 
 def _openings(texts):
-    return [one_line(text, OPENING) for text in texts or ()]
+    return [one_line(text, 120) for text in texts or ()]

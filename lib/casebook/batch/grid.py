@@ -112,9 +112,8 @@ def select(cells, names=(), tag="default", overrides=None):
         chosen.append(replace(cell, parameters=cell.parameters | values))
         known.update(declared)
     for name in overrides.keys() - known:
-        has = f"has no parameter {name}{did_you_mean(name, known)}"
-        where = chosen[0].notebook if len(chosen) == 1 else "none of the notebooks"
-        raise InputError(f"{where}: {has}; known: {', '.join(sorted(known))}")
+        near = f"{did_you_mean(name, known)}; known: {', '.join(sorted(known))}"
+        raise InputError(f"{chosen[0].notebook}: has no parameter {name}{near}")
     return chosen
 
 

@@ -71,11 +71,9 @@ def _planned(cell, run, inputs, force):
         return Planned(cell, inputs, "run")
     recorded = record.labels["Inputs"]
     changed = [name for name in inputs if recorded.get(name) != inputs[name]]
-    for name in output_faults(record_path(run, cell.name).parent, record):
-        changed.append(name.removeprefix("../../"))
-    if force and not changed:
-        changed = ["forced"]
-    return Planned(cell, inputs, "stale" if changed else "cached", tuple(changed))
+    faults = output_faults(record_path(run, cell.name).parent, record)
+    changed += [name.removeprefix("../../") for name in faults]
+    return Planned(cell, inputs, "stale" if changed or force else "cached", tuple(changed))
 
 
 # --- the inputs of a cell

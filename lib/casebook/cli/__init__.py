@@ -98,7 +98,9 @@ def _run(words):
 
 def _our_words(words):
     first = words[0].lower() if words else ""
-    return [*ALIASES[first].split(), *words[1:]] if first in ALIASES else list(words)
+    if first in ALIASES:
+        return [*ALIASES[first].split(), *words[1:]]
+    return list(words)
 
 
 def _check_words(words):

@@ -215,14 +215,18 @@ def lines_of(report):
 
 
 def _short(value):
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
 
 
 def table_text(frame, digits="z.4f", markdown=False):
     """A table as text or Markdown; what is undefined is a dash."""
 
     def text_of(cell):
-        return format(cell, digits) if isinstance(cell, float) else visible(str(cell), NEW_LINES)
+        if isinstance(cell, float):
+            return format(cell, digits)
+        return visible(str(cell), NEW_LINES)
 
     if frame.empty:
         return "none"
@@ -242,4 +246,6 @@ def plain(value):
         return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

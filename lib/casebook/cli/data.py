@@ -119,4 +119,6 @@ def search(
 def _cluster(workers, scheduler):
     if scheduler:
         return batch.cluster.scheduler_workers(scheduler)
-    return batch.cluster.processes(workers) if workers > 1 else contextlib.nullcontext()
+    if workers > 1:
+        return batch.cluster.processes(workers)
+    return contextlib.nullcontext()

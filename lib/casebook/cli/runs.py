@@ -162,7 +162,9 @@ def gate_run(context, run, against, measure, margin, as_json):
             raise InputError("no run is promoted: name one with --against")
         against = entry["path"]
     both = [runs.registry.find_run(listing, name) for name in (run, against)]
-    result = runs.decide.apply_gate(listing, *both, measure, margin)
-    result |= {"candidate": both[0]["path"], "reference": both[1]["path"]}
-    show(result, as_json, *result["notes"])
-    runs.decide.settle(result["verdict"], f"gate: {result['verdict']}")
+    evidence = runs.decide.weigh(listing, *both, measure, -margin, inclusive=True)
+    verdict = evidence["verdict"]
+    about = {"margin": margin, "candidate": both[0]["path"], "reference": both[1]["path"]}
+    result = about | {"verdict": verdict, "notes": evidence["notes"], "evidence": evidence}
+    show(result, as_json, *lines_of(about | evidence))
+    runs.decide.settle(verdict, f"gate: {verdict}")

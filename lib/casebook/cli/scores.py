@@ -147,15 +147,12 @@ def gate_scores(
     table,
     measures,
     systems,
-    unit,
     against,
     margin,
     common,
     as_json,
     **told,
 ):
-    if unit:
-        told["columns"]["unit"] = unit
     scores = _scores_of_table(table, measures, systems, complete=False, **told)
     result = data.scored.gate_scores(scores, against, margin, common)
     show_gate(result, as_json, ["system", "against", "measure"])

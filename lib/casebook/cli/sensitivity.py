@@ -46,8 +46,6 @@ def run(
     if tree.poor:
         notes.append(tree.poor)
     about = {"dataset": dataset, "mode": search["mode"], "notes": notes}
-    if folder:
-        about["dataset"] = folder[0]
     lines = [f"note: {note}" for note in notes]
     lines += lines_of({report["case_id"]: report["counts"]})
     table = explain.tree_report.score_table(tree, decisive)

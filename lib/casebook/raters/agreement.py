@@ -12,8 +12,8 @@ PANELS = {THESE: "panel", "new raters": "new_panel"}
 WEAK = 0.667  # Krippendorff's least alpha for tentative conclusions
 
 
-# Level of measurement of ratings, items x raters: numbers are ordinal, labels nominal.
 def level_of(frame):
+    """Level of measurement of ratings, items x raters: numbers are ordinal, labels nominal."""
     return "ordinal" if frame.to_numpy().dtype.kind == "f" else "nominal"
 
 
@@ -50,8 +50,8 @@ def coefficient_rows(tables, dataset, **about):
     return Scores(pd.DataFrame(), "agreement", dataset, **about).described(rows)
 
 
-# Words of the answer on one criterion: agreement may be beyond chance and weak.
 def words_of(row):
+    """Words of the answer on one criterion: agreement may be beyond chance and weak."""
     beyond = "Yes" if row["value"] >= WEAK else "Yes, but weakly"
     return {
         "answers": {HELPS: beyond, HURTS: "No, less than by chance"},

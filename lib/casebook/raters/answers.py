@@ -5,8 +5,8 @@ from casebook.errors import InputError
 BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of answers to compare
 
 
-# The systems of a frame of answers.
 def systems_of(answers):
+    """The systems of a frame of answers."""
     return [name for name in answers if name not in BESIDES_ANSWERS]
 
 

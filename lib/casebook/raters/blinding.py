@@ -13,8 +13,6 @@ from casebook.frames import coefficients
 from casebook.sheets import BOOKS
 from casebook.stats.intervals import Interval, wilson
 
-MOST_FEATURES = 20_000
-
 
 def scan_forms(forms, words):
     """What tells the systems (`words`: their names) in forms, sent out or returned."""
@@ -45,8 +43,8 @@ def scan_forms(forms, words):
     return pd.DataFrame(leaks, columns=["file", "where", "kind", "found"])
 
 
-# What a workbook holds besides its cells: names of sheets, properties, comments.
 def _parts(path):
+    """What a workbook holds besides its cells: names of sheets, properties, comments."""
     if path.suffix.lower() not in BOOKS:
         return
     with zipfile.ZipFile(path) as archive:
@@ -69,7 +67,7 @@ def guess_arms(focus, against, *, folds=10, n_permutations=200, seed=0):
     if n < folds:
         few = Interval(None, None, None, 0.95, n, "wilson", "fewer_than_folds")
         return coefficients({"classifier": few}, control=0.5).assign(p=np.nan)
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_FEATURES)
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_features=20_000)
     vectors = vectorizer.fit_transform(np.ravel(pairs)).toarray()
     # A penalised linear model knows the differences by their inner products only.
     left, sizes, _ = np.linalg.svd(vectors[::2] - vectors[1::2], full_matrices=False)

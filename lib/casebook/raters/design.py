@@ -21,13 +21,13 @@ from casebook.stats.samples import check_count, generator
 ATTEMPTS = 200  # to assign raters so that common items link all of them
 
 
-# An id that only the secret leads back to what it names.
 def opaque_id(secret, *parts):
+    """An id that only the secret leads back to what it names."""
     return _digest(secret, parts).hex()[:12]
 
 
-# Random numbers that follow from the secret, not from the public seed.
 def hidden_chance(secret, purpose):
+    """Random numbers that follow from the secret, not from the public seed."""
     digest = _digest(secret, ("chance", purpose))
     return np.random.default_rng(int.from_bytes(digest))
 
@@ -40,13 +40,13 @@ def _digest(secret, parts):
     return hmac.digest(secret.encode(), message.encode(), hashlib.sha256)
 
 
-# An edited cell is found by this without keeping the text.
 def text_hash(text):
+    """A hash of a text, by which an edited cell is found without keeping the text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-# The signature of what everybody may read: nobody without the secret can alter it.
 def seal(secret, content):
+    """The signature of what everybody may read: nobody without the secret can alter it."""
     text = json.dumps(content, sort_keys=True)
     return _digest(secret, ("seal", text)).hex()
 
@@ -95,8 +95,8 @@ def make_design(items, systems, raters, secret, per_item=None):
     return design.reset_index(drop=True)
 
 
-# The least loaded raters for each comparison; of few, only some choices link all raters.
 def _linked_teams(n_comparisons, n_raters, per_item, rng):
+    """The least loaded raters for each comparison; of few, only some choices link all raters."""
     for _ in range(ATTEMPTS):
         loads = np.zeros(n_raters, dtype=int)
         links = np.zeros((n_raters, n_raters))

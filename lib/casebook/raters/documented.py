@@ -19,6 +19,7 @@ from casebook.raters.preference import (
     count_votes,
     crossed_mean,
 )
+from casebook.raters.ratings import rounded
 from casebook.raters.unblinding import BASE, LEFT, RAG, RIGHT, Votes, decode_judgements
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
@@ -111,35 +112,31 @@ def documented_lines(analysis):
     return lines[1:]
 
 
-# Mean ratings; a blank one makes nan.
 def _mean_ratings(table):
+    """Mean ratings; a blank one makes nan."""
     printed = {}
     for system in (RAG, BASE):
         row = {}
         for scale in DOCUMENTED_SCALES:
             mean = table[system, scale].mean(skipna=False)
-            row[f"{scale}_mean"] = _rounded(mean)
+            row[f"{scale}_mean"] = rounded(mean, 3)
         printed[system] = row | {"n": len(table)}
     return printed
 
 
-# Fleiss' kappa on the items for which all raters voted.
 def _agreement(table):
+    """Fleiss' kappa on the items for which all raters voted."""
     table = table.drop_duplicates(["item_id", "rater"], keep="last")
     votes = table.pivot(index="item_id", columns="rater", values="vote").dropna()  # noqa: PD010
     found = measure("fleiss_kappa", votes, wide=True)
     observed = found.percent_agreement
     return {
-        "fleiss_kappa": _rounded(found.estimate),
-        "raw_observed_agreement": _rounded(observed),
-        "raw_observed_agreement_pct": _rounded(observed and observed * 100, 1),
+        "fleiss_kappa": rounded(found.estimate, 3),
+        "raw_observed_agreement": rounded(observed, 3),
+        "raw_observed_agreement_pct": rounded(observed and observed * 100, 1),
         "n_items": len(votes),
         "n_raters_expected": votes.shape[1],
     }
-
-
-def _rounded(value, digits=3):
-    return None if pd.isna(value) else round(float(value), digits)
 
 
 def beside_standard(analysis):
@@ -189,8 +186,8 @@ def votes_of(dataset):
     return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
 
 
-# Of the reconstruction's tables those that do not depend on who cast which vote.
 def published_tables(tables):
+    """Of the reconstruction's tables those that do not depend on who cast which vote."""
     agreement = tables["agreement"].assign(reason="dealt_at_random")
     agreement[["new_panel_low", "new_panel_high"]] = np.nan
     return {"win_rates": tables["win_rates"], "agreement": agreement}
@@ -201,7 +198,8 @@ def example_votes():
     table = pd.read_csv(EXAMPLE)
     rag_left = table["rag_side"] == "S1"
     for scale in DOCUMENTED_SCALES:
-        rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
+        rag = table[f"{scale}_rag"]
+        base = table[f"{scale}_base"]
         table[f"{scale}_s1"] = rag.where(rag_left, base)
         table[f"{scale}_s2"] = base.where(rag_left, rag)
     is_left = table["preference"] == table["rag_side"].map(LEFT)
@@ -211,8 +209,8 @@ def example_votes():
     return _study_votes(table)
 
 
-# Votes of a table in the columns of a data set of votes.
 def _study_votes(table):
+    """Votes of a table in the columns of a data set of votes."""
     rag_left = table["rag_side"] == "S1"
     rows = table.rename(columns={"prompt": "prompt_text", "row": "place"}).assign(
         item_id=table["item"].map("item{:02d}".format),

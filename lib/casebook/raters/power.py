@@ -18,14 +18,14 @@ NEW_RATERS = "item and rater t"
 NODES, WEIGHTS = special.roots_hermitenorm(40)
 
 
-# Probability averaged over normal log odds, less a win rate.
 def marginal_probability(log_odds, sd, win_rate=0.0):
+    """Probability averaged over normal log odds, less a win rate."""
     probabilities = special.expit(log_odds + sd * NODES)
     return float(WEIGHTS @ probabilities / WEIGHTS.sum()) - win_rate
 
 
-# Mean log odds at which the probability averages to a win rate.
 def log_odds_of(win_rate, sd):
+    """Mean log odds at which the probability averages to a win rate."""
     return optimize.brentq(marginal_probability, -40, 40, (sd, win_rate), xtol=1e-13)
 
 

@@ -26,8 +26,8 @@ RATE_COLUMNS = [
 FEWEST_RATERS = 3
 
 
-# Count wins, ties, losses and missing votes.
 def count_votes(votes):
+    """Counts of wins, ties, losses and missing votes."""
     votes = np.asarray(votes, dtype=float)
     counts = {name: int((votes == vote).sum()) for name, vote in VOTES.items()}
     return counts | {"missing": int(np.isnan(votes).sum())}
@@ -72,8 +72,8 @@ def crossed_mean(table, *, weights="items", level=0.95):
     return row | {"reason": None}
 
 
-# A mean over items and raters, never surer than the one over items alone.
 def at_least(crossed, items):
+    """A mean over items and raters, never surer than the one over items alone."""
     low = min(crossed["low"], items["low"])
     high = max(crossed["high"], items["high"])
     p = max(crossed["p"], items["p"])
@@ -82,8 +82,8 @@ def at_least(crossed, items):
     return crossed | {"low": low, "high": high, "p": p}
 
 
-# Variance of the mean of [..., items, raters], its df (Satterthwaite), variance by raters.
 def crossed_variance(tables):
+    """Variance of the mean of [..., items, raters], its df (Satterthwaite), variance by raters."""
     items, raters = tables.shape[-2:]
     size = items * raters
     free = (items - 1) * (raters - 1)
@@ -101,8 +101,8 @@ def crossed_variance(tables):
     return spread / size, df, of_raters / size
 
 
-# Two-sided p of a mean: the larger of the crossed t and of the t over raters.
 def crossed_pvalues(mean, spread, df, by_rater, raters):
+    """Two-sided p of a mean: the larger of the crossed t and of the t over raters."""
     distance = -np.abs(mean)
     crossed = special.stdtr(df, distance / np.sqrt(np.maximum(spread, 1e-300)))
     of_raters = special.stdtr(raters - 1, distance / np.sqrt(np.maximum(by_rater, 1e-300)))

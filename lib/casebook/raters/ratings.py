@@ -24,15 +24,15 @@ ALPHA_COLUMNS = {
 }
 
 
-# Krippendorff's ordinal alpha of ratings, items x raters, as a row.
 def alpha_row(table, **draws):
+    """Krippendorff's ordinal alpha of ratings, items x raters, as a row."""
     options = {"coefficients": ["krippendorff_alpha"], "wide": True}
     found = agreement_table(table, "ordinal", **options, **draws)
     return found.iloc[0][[*ALPHA_COLUMNS]].rename(ALPHA_COLUMNS).to_dict()
 
 
-# Mean over items of the means of raters, with its interval, and what is missing.
 def mean_row(table, judgements, **draws):
+    """Mean over items of the means of raters, with its interval, and what is missing."""
     means = table.mean(axis=1).dropna().to_frame("mean")
     row = estimates(means, **draws).iloc[0]
     row = row.rename({"value": "mean"})[["mean", "low", "high", "n"]].to_dict()
@@ -44,8 +44,8 @@ def mean_row(table, judgements, **draws):
 # --- two systems
 
 
-# Tables of all ratings of two systems: agreement, means, tests.
 def rating_tables(panel, **draws):
+    """Tables of all ratings of two systems: agreement, means, tests."""
     means = []
     agreement = []
     for (scale, system), table in panel.ratings.items():
@@ -101,5 +101,5 @@ def documented_means(ratings):
     }
 
 
-def rounded(mean):
-    return round(mean, 2)
+def rounded(value, digits=2):
+    return None if pd.isna(value) else round(float(value), digits)

@@ -140,8 +140,8 @@ def join_with_key(forms, key, layout, force=False):
     return pd.concat([rows[rater] for rater in tables if rater in rows]), tuple(defects)
 
 
-# Ids and texts of a form that are not as they were sent out.
 def _differences(rows, sealed, name):
+    """Ids and texts of a form that are not as they were sent out."""
     for identity in sealed.loc[~sealed[name].isin(rows[name]), name]:
         yield None, name, "missing_row", identity, LOST
     for row in rows[rows["rater"].isna()].itertuples():
@@ -167,8 +167,8 @@ JUDGEMENT_COLUMNS = [
 ]
 
 
-# Name the chosen system and the two sides in rows of forms that were joined with a key.
 def decode_judgements(rows):
+    """Rows of forms that were joined with a key, with the chosen system and both sides named."""
     choice = rows["left"].where(rows["preferred"] == "S1")
     choice = choice.mask(rows["preferred"] == "S2", rows["right"])
     is_tie = (rows["preferred"] == "Tie") & rows["left"].notna()
@@ -216,8 +216,8 @@ def read_votes(forms, side_column=None, *, last_column=False):
     return Votes(decode_judgements(votes), (RAG, BASE), RAG, raters, tuple(defects))
 
 
-# The column that says which side is the system under study; none is guessed.
 def key_column(path, columns, side_column=None, last_column=False):
+    """The column that says which side is the system under study; none is guessed."""
     side_column = side_column or SIDE_COLUMN
     if side_column in columns:
         return side_column

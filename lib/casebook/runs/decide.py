@@ -179,19 +179,6 @@ def settle(verdict, message):
         raise _ERRORS[verdict](message)
 
 
-def apply_gate(listing, candidate, reference, metric, margin):
-    """Whether a run is not worse than another by more than a margin: verdict, notes, evidence."""
-    evidence = weigh(listing, candidate, reference, metric, -margin, inclusive=True)
-    verdict = evidence["verdict"]
-    text = f"{verdict.upper()}: {metric}"
-    if evidence["improvement"] is not None:
-        text += " {improvement:+z.4f}".format_map(evidence)
-    if evidence["low"] is not None:
-        text += " [{low:+z.4f}, {high:+z.4f}] n={n}".format_map(evidence)
-    notes = [f"{text} against -{margin:g}", *evidence["notes"]]
-    return {"verdict": verdict, "notes": notes, "evidence": evidence}
-
-
 # --- decisions, in their documented form
 
 

@@ -234,4 +234,6 @@ def items_json(content):
 
 def one_line(text, most=LONGEST_TEXT):
     text = " ".join(str(text).split())
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    if len(text) <= most:
+        return text
+    return text[: most - 1].rstrip() + "…"

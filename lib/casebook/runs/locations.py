@@ -48,7 +48,10 @@ def _portable(path):
     if not Path(path).is_absolute():
         return path
     # A folder's name alone would mean something else.
-    return f"./{Path(path).name}" if Path(path).is_dir() else Path(path).name
+    name = Path(path).name
+    if Path(path).is_dir():
+        return f"./{name}"
+    return name
 
 
 def without_folders(text, files=(), project="."):

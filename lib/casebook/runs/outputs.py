@@ -159,7 +159,9 @@ def _rounded(value):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
-    return round(value, STORED_DIGITS) + 0.0 if isinstance(value, float) else value
+    if isinstance(value, float):
+        return round(value, STORED_DIGITS) + 0.0
+    return value
 
 
 # --- numbers of a run

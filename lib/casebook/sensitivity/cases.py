@@ -1,6 +1,6 @@
 """Cases to edit and documents to search: annotated, planted or of one's own."""
 
-from dataclasses import dataclass, field
+from collections import namedtuple
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,7 +24,6 @@ from casebook.parameters import needs
 from casebook.readers import parse_json, read_text, suffix_of
 from casebook.sensitivity.domain import (
     SHIPPED_DOMAIN,
-    Domain,
     adjacent_sections,
     neighbours,
     neighbours_or_next,
@@ -39,19 +38,13 @@ PLANTED = "planted"
 ANNOTATION_COLUMNS = ["case_id", "fact_type", "dispositive", "importance"]
 
 
-@dataclass(frozen=True, eq=False)
-class CaseCollection:
-    """Cases, what somebody says decides them (importance 1 is most), and documents to search."""
+# Of cases: key and readers' name, what was read, the neighbours of a section, and whether they are
+# annotated as they are, so that edited cases say nothing.
+_FIELDS = "name title sheets annotations account documents neighbours domain real"
 
-    name: str
-    title: str  # readers' name
-    sheets: list = field(repr=False)
-    annotations: pd.DataFrame = field(repr=False)
-    account: dict  # of what was read
-    documents: pd.DataFrame = field(repr=False)
-    neighbours: object = field(repr=False)  # of a section
-    domain: Domain = field(default=SHIPPED_DOMAIN, repr=False)
-    real: bool = False  # annotated as they are, so that edited cases say nothing
+
+class CaseCollection(namedtuple("CaseCollection", _FIELDS, defaults=[SHIPPED_DOMAIN, False])):
+    """Cases, what somebody says decides them (importance 1 is most), and documents to search."""
 
     def account_table(self):
         counts = {"documents": len(self.documents), "cases": len(self.sheets), **self.account}

@@ -1,7 +1,7 @@
 """The tree of edited cases, one fact per edge, and its edges as tidy rows."""
 
 from collections import namedtuple
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import pandas as pd
@@ -10,13 +10,12 @@ from casebook.errors import InputError
 from casebook.measures import rankshift
 from casebook.retrieval.ablation import scores_by_callable
 from casebook.sensitivity import edits
-from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
+from casebook.sensitivity.domain import SHIPPED_DOMAIN
 from casebook.sensitivity.facts import sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
 
 # Mean rank displacement at which a state is expanded, documented.
 EXPANSION_THRESHOLD = 1.0
-
 
 # Settings by name, with what they are by default.
 SETTINGS = {
@@ -59,18 +58,11 @@ class Node:
         return Node(f"{self.name}.{name}", self, edit, edit.sheet, edit.query, self.depth + 1)
 
 
-@dataclass
-class Tree:
-    k: int
-    settings: TreeSettings
-    domain: Domain = field(repr=False)
-    write: edits.Writer
-    terms: tuple
-    nodes: list
-    states: set = field(repr=False)
-    placebos: list = field(default_factory=list)
-    noops: list = field(default_factory=list)
-    decisions: list = field(default_factory=list)
+_FIELDS = "k settings domain write terms nodes states placebos noops decisions"
+
+
+class Tree(namedtuple("Tree", _FIELDS)):
+    # The tree of one case: its nodes, the hashes of the sheets in it, and what was not searched.
 
     @property
     def case_id(self):
@@ -143,7 +135,8 @@ def grow_trees(
         write = edits.with_context(sheet.case_id, inert, settings.seed, settings.original)
         terms = search.vocabulary.terms(sheet)
         root = Node("r", None, None, sheet, write(sheet))
-        trees.append(Tree(search.k, settings, domain, write, terms, [root], {sheet_hash(sheet)}))
+        grown = [root], {sheet_hash(sheet)}, [], [], []
+        trees.append(Tree(search.k, settings, domain, write, terms, *grown))
     level = [(tree, tree.nodes[0]) for tree in trees]
     _search_level(search, level)
     for _ in range(settings.max_depth):
@@ -176,7 +169,7 @@ def _children(tree, node, neighbours, validator):
         node.sheet, neighbours, tree.write, not original, tree.domain
     )
     if not original:
-        tree.noops += [(node, edit) for edit in candidates if edit.noop]
+        tree.noops.extend((node, edit) for edit in candidates if edit.noop)
         changing = [edit for edit in candidates if not edit.noop]
         candidates = edits.order_edits(changing, tree.settings.seed)
     children = []
@@ -191,7 +184,7 @@ def _children(tree, node, neighbours, validator):
         if decision.outcome == ACCEPT:
             tree.states.add(state)
             children.append(node.child(len(children) + 1, edit))
-    tree.nodes += children
+    tree.nodes.extend(children)
     return children
 
 
@@ -204,7 +197,7 @@ def _placebos(tree, node, children, inert):
         for size in sorted(sizes - {(0, 0)}):
             placebos += edits.placebo_edits(node.sheet, tree.write, *size, inert, draws, seed)
     placebos = [node.child(edit.item, edit) for edit in placebos]
-    tree.placebos += placebos
+    tree.placebos.extend(placebos)
     return placebos
 
 
