@@ -27,15 +27,17 @@ from casebook.shift.learn import (
 )
 from casebook.shift.segments import PER_QUERY_COLUMNS, gap_gain
 from casebook.stats.intervals import FEWEST
-from casebook.stats.samples import generator
+from casebook.stats.samples import check_choice, generator
 
 BASELINE = "baseline"
 CHANCE = "chance"
-# Also evaluated with single queries held out, in-sample, and beside random directions.
+# Unless others are named, also evaluated with single queries held out, in-sample, and beside random
+# directions.
 MAIN_SYSTEMS = (AS_DOCUMENTED, DOCUMENTED_MODE, RIDGE)
 RANDOM = "{}-random"
 LEAKING = "{}-leaking"
 IN_SAMPLE = "{}-in-sample"
+_VARIANTS = {RANDOM: "random", LEAKING: "single questions", IN_SAMPLE: "in sample"}
 # Ends of what a learner can choose from.
 _ENDS = {
     "scale": [max(CANDIDATE_SCALES)],
@@ -45,6 +47,10 @@ _GATE_COLUMNS = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict
 _SYSTEMS = read_yaml(Path(__file__).parent / "systems.yml")
 NAMES = {key: system["name"] for key, system in _SYSTEMS.items()}
 PHRASES = {key: system["phrase"] for key, system in _SYSTEMS.items()}
+for learner in LEARNERS:
+    for variant, words in _VARIANTS.items():
+        NAMES[variant.format(learner)] = f"{NAMES[learner]}; {words}"
+        PHRASES[variant.format(learner)] = f"{PHRASES[learner]} ({words})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +63,9 @@ class ShiftStudy(ScoredSystems):
     fits: dict  # cross-fitted learners by name
     others: dict  # fits that leak, or are evaluated in sample
     by: str
+    main: tuple  # learners that have such fits, and random directions
 
     control = CHANCE
-    controls = (CHANCE, *map(RANDOM.format, MAIN_SYSTEMS))  # which have learned nothing
     names = NAMES
     phrases = PHRASES
     unmeasured = None
@@ -69,16 +75,21 @@ class ShiftStudy(ScoredSystems):
         return group_labels(self.data)
 
     @property
+    def controls(self):
+        """Systems that have learned nothing."""
+        return (CHANCE, *map(RANDOM.format, self.main))
+
+    @property
     def bounds(self):
         """Systems that have seen questions, or the labels, that they are evaluated on."""
         known = {BASELINE, *self.fits, *self.controls}
-        return [name for name in self.scores[SELECTION_MEASURE] if name not in known]
+        return [name for name in next(iter(self.scores.values())) if name not in known]
 
     @cached_property
     def unmoved(self):
         """Systems that moved no query, and why: they were not measured."""
         reasons = {name: fit.unmoved() for name, fit in (self.fits | self.others).items()}
-        for name in MAIN_SYSTEMS:
+        for name in self.main:
             reasons[RANDOM.format(name)] = reasons[name]
         return {name: reason for name, reason in reasons.items() if reason}
 
@@ -120,8 +131,21 @@ class ShiftStudy(ScoredSystems):
         return notes
 
 
-def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
-    """Learn and evaluate every shift of `LEARNERS` on one dataset."""
+def run_shift_study(
+    dataset,
+    encoder="minilm",
+    *,
+    k=5,
+    by="group",
+    seed=0,
+    draws=20,
+    main=MAIN_SYSTEMS,
+    measures=SHIFT_MEASURES,
+):
+    """Learn and evaluate every shift of `LEARNERS` on one dataset; `main` have controls."""
+    for name in main:
+        check_choice("shift", name, tuple(LEARNERS))
+    measures = list(dict.fromkeys(measures))
     data = embed(dataset, encoder)
     groups = len(set(group_labels(data, by)))
     if groups < 3:
@@ -131,24 +155,23 @@ def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws
         )
     fits = {name: cross_fit(data, name, k=k, by=by, seed=seed) for name in LEARNERS}
     others = {}
-    for name in MAIN_SYSTEMS:
+    for name in main:
         if by != "query":
             others[LEAKING.format(name)] = cross_fit(data, name, k=k, by="query", seed=seed)
         others[IN_SAMPLE.format(name)] = fit_in_sample(data, name)
-    frames = {BASELINE: data.score(data.queries)}
+    frames = {BASELINE: data.score(data.queries, measures)}
     for name, fit in (fits | others).items():
-        frames[name] = data.score(fit.shifted())
-    frames[CHANCE] = random_order(data.qrels(), data.run(data.queries), list(SHIFT_MEASURES))
-    for name in MAIN_SYSTEMS:
-        frames[RANDOM.format(name)] = random_directions(fits[name], draws=draws, seed=seed)
-    scores = {
-        measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
-        for measure in SHIFT_MEASURES
-    }
-    return ShiftStudy(dataset, data, scores, fits, others, by)
+        frames[name] = data.score(fit.shifted(), measures)
+    frames[CHANCE] = random_order(data.qrels(), data.run(data.queries), measures)
+    drawn = {"draws": draws, "seed": seed, "measures": measures}
+    for name in main:
+        frames[RANDOM.format(name)] = random_directions(fits[name], **drawn)
+    table = pd.concat(frames, axis=1).swaplevel(axis=1)
+    scores = {measure: table[measure] for measure in measures}
+    return ShiftStudy(dataset, data, scores, fits, others, by, tuple(main))
 
 
-def random_directions(fit, *, draws=20, seed=0):
+def random_directions(fit, *, draws=20, seed=0, measures=SHIFT_MEASURES):
     """Scores of random shifts as long as the fitted ones, averaged over draws."""
     queries = fit.data.queries
     lengths = np.linalg.norm(fit.shifted() - queries, axis=1)
@@ -159,7 +182,7 @@ def random_directions(fit, *, draws=20, seed=0):
         for fold in fit.folds:
             direction = rng.normal(size=queries.shape[1])
             vectors[fold] += lengths[fold, None] * direction / np.linalg.norm(direction)
-        frames.append(fit.data.score(vectors))
+        frames.append(fit.data.score(vectors, measures))
     return sum(frames) / draws
 
 
@@ -189,9 +212,12 @@ def segmented(study, system, measure):
 
 
 def gate_table(study, systems, **resampling):
-    """Every rule of the documented gate on every one of some shifts that moved a question."""
+    """Every rule of the documented gate on every one of some shifts, or why there is no verdict."""
     checks = []
-    for system in [name for name in systems if name not in study.unmoved]:
+    for system in systems:
+        if system in study.unmoved:
+            checks.append({"shift": study.names[system], "reason": study.unmoved[system]})
+            continue
         evaluation = evaluate_shift(study.data, study.fits[system].shifted())
         report = judge_shift(evaluation, clusters=study.clusters, **resampling)
         checks += [{"shift": study.names[system], **check} for check in report.checks]
