@@ -181,7 +181,7 @@ VALID = [
     "compare qrels.txt run.txt other.txt",
     "agreement ratings.csv --raters A,B --resamples 100",
     "answer questions.txt --model m --out {new}.jsonl --url http://127.0.0.1:9 --retries 0 --timeout 1",
-    "gate scores ratings.csv --systems A,B --against B --unit item",
+    "gate scores ratings.csv --systems A,B --against B --columns unit=item",
     f"gate run {RUN} --against {RUN} -m {MEASURE}",
     "gate log log.jsonl --against log.jsonl",
     "data list",
