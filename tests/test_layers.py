@@ -26,7 +26,7 @@ LAYERS = [
         "verdicts",
     },
     {"text", "stats", "measures", "frames"},
-    {"figures", "tables", "plots", "findings", "scores"},
+    {"figures", "tables", "plots", "scores"},
     {"data", "runs", "models"},
     {"sentences", "notebook"},
     {"retrieval"},

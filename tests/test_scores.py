@@ -106,7 +106,7 @@ def test_one_comparison_has_one_verdict_wherever_it_is_shown():
     assert caption(pairs).count("Corrected for 1 or 2 comparisons.") == 1
     ranking = scores.ranking(pairs)
     assert ranking["tie_class"].tolist() == ["1", "2", "2"]
-    assert "0 of 2 others are not shown to be lower." in finding(ranking)
+    assert "2 of 2 others are shown to be lower." in finding(ranking)
 
 
 def test_a_difference_between_kinds_of_units_has_errors_by_cluster():

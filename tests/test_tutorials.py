@@ -47,13 +47,11 @@ def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(tmp_path,
     folder = tmp_path / "an empty folder"
     folder.mkdir()
     tools = str(Path(sys.executable).parent)
-    known = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("CASEBOOK_", "OPENAI_"))
-    }
-    known |= {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "CASEBOOK_ROOT": str(folder)}
+    ours = ("CASEBOOK_", "OPENAI_")
+    known = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
     known |= {
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "CASEBOOK_ROOT": str(folder),
         "CASEBOOK_CACHE": os.environ.get("CASEBOOK_CACHE", ""),
         "PYTHONPATH": unrendered_path(ROOT / "lib"),
     }

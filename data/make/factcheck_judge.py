@@ -44,7 +44,7 @@ def claims_with_evidence(base):
     """Parts of our training claims with the sentences that decide them, and as the search finds them."""
     checker = FactChecker(base, PlaceholderStance())
     gold, found = [], []
-    for claim in claims.read_claims(split="train"):
+    for claim in claims.read_claims(base.documents, split="train"):
         for atom in claim.atoms:
             label = atom.label == "SUPPORTED"
             gold.append((atom.text, base.holding(atom), label))
@@ -59,7 +59,7 @@ def claims_with_evidence(base):
 def documents_of_no_test_claim(documents):
     sources = {
         atom.doc_id.rpartition("-")[0]
-        for claim in claims.read_claims(split="test")
+        for claim in claims.read_claims(documents, split="test")
         for atom in claim.atoms
     }
     return [
@@ -175,7 +175,7 @@ def learnt_weights(X, y, sample_weight):
 
 def learnt():
     """Weights, and how many examples of each part they were learnt from."""
-    documents = claims.shipped_documents()
+    documents = claims.load_documents()
     gold, found = claims_with_evidence(EvidenceBase(documents))
     made = edits(documents_of_no_test_claim(documents), random.Random(0))
     rows, shares = [], []

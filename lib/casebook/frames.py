@@ -407,14 +407,12 @@ def interval_verdicts(frame, null=0.0):
     ['better', 'undecided', 'cannot be measured']
     """
     bounds = frame[["low", "high"]].astype(float) - null
-    reasons = frame.get("reason", pd.Series(None, frame.index, dtype=object))
-    verdicts = [
-        verdict_of(*row, reason=reason)
-        for *row, reason in bounds.assign(reason=reasons).itertuples(index=False)
-    ]
+    verdicts = [verdict_of(*row) for row in bounds.itertuples(index=False)]
     verdicts = pd.Series(verdicts, frame.index, dtype=object)
-    is_unknown = bounds.isna().any(axis=1) & (verdicts != NO_DIFFERENCE)
-    return verdicts.mask(is_unknown, NOT_MEASURED)
+    verdicts = verdicts.mask(bounds.isna().any(axis=1), NOT_MEASURED)
+    if "reason" in frame:
+        verdicts = verdicts.mask(frame["reason"] == NO_UNIT_DIFFERS, NO_DIFFERENCE)
+    return verdicts
 
 
 def gate_of_row(row, margin):

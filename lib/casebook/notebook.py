@@ -99,8 +99,8 @@ class Chapter:
         self._said = caption(frame) if "system_name" in frame else text
         effect = "value" if kind(frame) == "estimates" else "difference"
         if "system_name" in frame and frame[effect].isna().all():
-            ran = frame[frame["n"] > 0]
-            display(Markdown(f"{finding(ran) if len(ran) else ''} {self._said}"))
+            found = finding(frame) if "verdict" in frame and frame["n"].any() else ""
+            display(Markdown(f"{found} {self._said}"))
             return
         if callable(figure):
             figure = figure(self._linked(frame))

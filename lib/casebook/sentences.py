@@ -98,7 +98,9 @@ def reserves(row):
         sentences.append(f"{upper(row['against_phrase'])} is {row['role']}.")
     verdict = row.get("verdict")
     nearest = min(abs(row["low"]), abs(row["high"]))
-    if verdict in (BETTER, WORSE, EQUIVALENT) and nearest < row["margin"]:
+    if verdict in (BETTER, WORSE) and nearest < row["margin"]:
+        sentences.append(f"The difference may be below {row['margin']:g}, which would not matter.")
+    if verdict == EQUIVALENT:
         sentences.append(f"Differences below {row['margin']:g} do not matter.")
     if row.get("note"):
         sentences.append(row["note"])
@@ -206,8 +208,8 @@ def _means_finding(rows):
         text += f"; controls that learned nothing are higher: {enumerated(above)}"
     classes = rows.loc[is_compared, "tie_class"].str.split(",").map(set)
     others = classes.drop(best.name)
-    tied = others.map(classes[best.name].intersection).astype(bool).sum()
-    return f"{text}; {tied} of {len(others)} others are not shown to be lower"
+    n_lower = others.map(classes[best.name].isdisjoint).sum()
+    return f"{text}; {n_lower} of {len(others)} others are shown to be lower"
 
 
 def caption(frame):

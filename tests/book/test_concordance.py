@@ -58,7 +58,7 @@ def test_every_sentence_of_an_example_has_its_numbers():
         assert len(example_sentences(name, row)) == len(row["example"]), f"{name}: {row['term']}"
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_the_example_of_embeddingshift_is_what_its_commands_give():
     module = runpy.run_path(str(ROOT / "data" / "make" / "embeddingshift_example.py"))
     stored = json.loads(module["EXAMPLE"].read_text())

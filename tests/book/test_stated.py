@@ -103,31 +103,20 @@ def test_data_that_were_made_to_have_a_value_confirm_nothing():
 
 def test_cells_are_read_from_the_run_and_sentences_filled(run):
     parts = {
-        "decomposition": 0.18,
-        "query diversity": 0.0,
-        "credibility weighting": None,
-        "three stages": 0.07,
+        "decomposition": (0.18, 0.08, 0.28, None),
+        "query diversity": (0.0, -0.1, 0.1, None),
+        "credibility weighting": (None, None, None, "all sources have one class"),
+        "three stages": (0.07, -0.03, 0.17, None),
     }
-    rows = []
-    for part, difference in parts.items():
-        row = {
-            "system": "pipeline",
-            "against": f"without {part}",
-            "difference": difference,
-            "n": 100,
-            "reason": None,
-        }
-        if difference is None:
-            row |= {"low": None, "high": None, "reason": "all sources have one class"}
-        else:
-            row |= {"low": difference - 0.1, "high": difference + 0.1}
-        rows.append(row)
+    names = ("difference", "low", "high", "reason")
+    rows = [
+        {"system": "pipeline", "against": f"without {part}", "n": 100}
+        | dict(zip(names, values, strict=True))
+        for part, values in parts.items()
+    ]
+    systems = {"pipeline": {"accuracy": number(0.8, 0.7, 0.9)}}
     name = run(
-        {
-            "factcheck_parts": {
-                "factcheck_claims": {"pipeline": {"accuracy": number(0.8, 0.7, 0.9)}}
-            }
-        },
+        {"factcheck_parts": {"factcheck_claims": systems}},
         {"factcheck_parts": {"factcheck_claims": {"accuracy": rows}}},
     )
     text = BeautifulSoup(stated_page(read_chapters(name)), "html.parser").get_text(" ")

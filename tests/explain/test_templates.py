@@ -6,9 +6,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from casebook.explain.templates import (
     Explainer,
-    Passage,
     TermWeights,
-    explain_result,
     terms,
 )
 from casebook.sensitivity import facts
@@ -16,7 +14,6 @@ from casebook.sensitivity.cases import read_cases
 
 GOLD = read_gold()
 TEXTS = {one.id: one.text for one in GOLD}
-WEIGHTS = TermWeights(TEXTS.values())
 SHEET = facts.from_dict(
     {
         "case_id": "c",
@@ -28,30 +25,28 @@ SHEET = facts.from_dict(
 )
 
 
-def passage(text):
-    return Passage("d", text)
-
-
 def kinds(explanation):
     return [sentence.kind for sentence in explanation.sentences]
 
 
 def test_sentences_come_in_order_and_are_two_at_most():
-    text = passage("STATE OF BIHAR v. RAM LAL\nAn FIR was lodged under s. 302 IPC over Rs 5,000.")
-    found = explain_result(SHEET, text, WEIGHTS)
+    text = "STATE OF BIHAR v. RAM LAL\nAn FIR was lodged under s. 302 IPC over Rs 5,000."
+    explainer = Explainer({"d": text})
+    found = explainer.result(SHEET, "d")
     assert kinds(found) == ["sections", "petitioner"]
     assert found.text.startswith("Both cite IPC-302.")
     less = SHEET.model_copy(update={"parties": facts.Parties(), "sections_cited": ()})
-    assert kinds(explain_result(less, text, WEIGHTS)) == ["evidence", "numbers"]
+    assert kinds(explainer.result(less, "d")) == ["evidence", "numbers"]
 
 
 def test_every_corrected_sentence_is_borne_out_where_it_points():
     texts = TEXTS | {"titled": "STATE OF BIHAR v. RAM LAL\nThe appeal was heard."}
-    explainer = Explainer(texts, max_words=60)
+    texts["long"] = "Nobody knows. " * 200 + "The State was tried under section 302 IPC."
+    explainer = Explainer(texts)
     sheets = read_cases()[0]
     seen = set()
     for sheet in sheets:
-        for document in [*list(TEXTS)[::4], "titled"]:
+        for document in [*list(TEXTS)[::4], "titled", "long"]:
             found = explainer.result(sheet, document)
             shown_part = explainer.passage(sheet, document)
             for sentence in found.sentences:

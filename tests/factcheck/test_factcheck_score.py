@@ -1,11 +1,9 @@
 """Scores of verdicts, their join by id, the command that prints them; costs; documented log."""
 
-import functools
 import json
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from casebook.factcheck import score as scoring
@@ -19,10 +17,7 @@ S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 def write(tmp_path):
     def write(name, rows):
         path = tmp_path / name
-        if name.endswith("csv"):
-            pd.DataFrame(rows).to_csv(path, index=False)
-        else:
-            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         return path
 
     return write
@@ -68,15 +63,11 @@ def test_controls_are_scored_as_the_system_is(write):
     assert report.scores.baselines["majority"]["accuracy"].estimate == 0.6
 
 
-@pytest.fixture
-def score(casebook):
-    return functools.partial(casebook, "factcheck", "score")
-
-
-def test_bad_files_end_with_one_line(score, write, cases):
+def test_bad_files_end_with_one_line(casebook, write, cases):
     wrong = []
     for gold, pred, options, message in cases["refused_labels"]:
-        code, _, error = score(write("gold.jsonl", gold), write("pred.jsonl", pred), *options)
+        files = write("gold.jsonl", gold), write("pred.jsonl", pred)
+        code, _, error = casebook("factcheck", "score", *files, *options)
         if code != 1 or not re.search(message, error) or error.count("\n") != 1:
             wrong.append((message, code, error))
     assert wrong == []

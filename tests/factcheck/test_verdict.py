@@ -14,7 +14,6 @@ from casebook.factcheck.verdict import (
     decide_claim,
     degree_of_support,
     judge_subclaim,
-    support_score,
 )
 
 SUPPORTS, REFUTES, NEUTRAL = EVIDENCE_STANCES
@@ -68,9 +67,9 @@ def test_score_stays_in_the_unit_interval_and_ignores_order(pairs, rule):
     forth, back = (
         ", ".join(f"1 {level} {stance}" for level, stance in one) for one in (pairs, pairs[::-1])
     )
-    score = support_score(items(forth), rule)
+    score = judge_subclaim("SC1", items(forth), rule).score
     assert score is None or 0 <= score <= 1
-    assert support_score(items(back), rule) == score
+    assert judge_subclaim("SC1", items(back), rule).score == score
 
 
 def test_degree_of_support_is_undefined_when_a_part_has_no_side():

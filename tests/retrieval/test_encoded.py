@@ -64,7 +64,7 @@ def check_same(one, stored, queries, mode, treatment=None, **options):
         assert repr(result.hits(row)) == repr(expected.hits(row))
 
 
-@pytest.fixture(scope="module", params=[1, 7])
+@pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.faults), 7])
 def indexes(request, tmp_path_factory):
     """Give an index in memory and one on disk, whose vectors are compared in 1 or 7 blocks."""
     documents, queries = made_collection(630)
@@ -86,6 +86,7 @@ def test_every_stage_is_that_of_an_index_in_memory(indexes):
         check_same(one, stored, queries, mode, candidates=pools, filters={"year": {"lt": 2020}})
 
 
+@pytest.mark.faults
 def test_twenty_thousand_documents_with_ties_are_ranked_in_exact_order(tmp_path):
     """A fifth of the documents are copies of others, so that whole blocks of a list are ties."""
     rng = np.random.default_rng(1)

@@ -64,11 +64,15 @@ def test_each_line_on_a_preference_holds_in_the_scope_that_it_states():
     assert book[book.iloc[:, 0].str.startswith("raters lean (")][THESE_RATERS].item().endswith("*")
 
 
-def test_extraction_and_default_judge_are_as_the_pages_say():
+def test_extraction_is_as_the_page_says():
     table = table_of(read_gold())
     pd.testing.assert_frame_equal(shown("extraction"), table, check_dtype=False)
     pooled = table[table["kind of fact"] == "all"]
     assert (pooled["low"] > 5 * pooled["baseline"]).all()
+
+
+@pytest.mark.faults
+def test_the_default_judge_is_as_the_page_says():
     unseen = unseen_contradictions(PublicJudge())
     pd.testing.assert_frame_equal(shown("unseen"), unseen, check_dtype=False)
 

@@ -44,9 +44,8 @@ def read_question_list(path):
     rows["question"] = reading.texts("question")
     rows["id"] = reading.texts("id" if "id" in reading else "question")
     reading.refuse_repeats("id")
-    return rows[rows.columns.intersection(["id", "question", "reference", "group"])].to_dict(
-        "records"
-    )
+    of_log = rows.columns.intersection(["id", "question", "reference", "group"])
+    return rows[of_log].to_dict("records")
 
 
 def answer_questions(

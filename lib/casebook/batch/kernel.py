@@ -26,10 +26,10 @@ _groups = set()  # processes of this process's kernels, each of which leads its 
 _stopped = threading.Event()  # from here on kernels end as soon as they start
 
 
-def manager_class(folder, environment):
+def manager_class(folder, environment, base=AsyncKernelManager):
     """A class of kernel managers whose kernels have this working folder and these variables."""
     names = {"folder": str(folder), "environment": environment}
-    return type("Manager", (_Manager,), names)
+    return type("Manager", (_Forking, base), names)
 
 
 def kill_all():
@@ -119,7 +119,7 @@ class _Provisioner(LocalProvisioner):
         await super().cleanup(restart)
 
 
-class _Manager(AsyncKernelManager):
+class _Forking:
     def __init__(self, *arguments, **settings):
         name = f"{util.get_temp_dir()}/{secrets.token_hex(8)}.json"
         super().__init__(*arguments, connection_file=name, **settings)

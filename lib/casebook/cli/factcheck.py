@@ -49,7 +49,7 @@ def run(
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
     told = {"columns": columns, "values": values, "rows": rows}
     checked, reading = factcheck.claims.read_plain(claims, **told)
-    documents = _documents(corpus)
+    documents = factcheck.claims.load_documents(corpus)
     checker = _checker(documents, ratings=ratings, **options)
     say(str(reading))
     results = checker.check_all(checked)
@@ -77,7 +77,7 @@ def ablate(
     as_json,
     **options,
 ):
-    documents = _documents(corpus)
+    documents = factcheck.claims.load_documents(corpus)
     if claims:
         told = {"columns": columns, "values": values, "rows": rows}
         checked, reading = factcheck.claims.read_labelled(claims, documents, **told)
@@ -93,11 +93,6 @@ def ablate(
     show(tables, as_json, *lines_of(printed), digits=".4g")
     crashed = tables["crashed"].drop_duplicates("id")
     _refuse_crashed(crashed["error"].tolist(), checked)
-
-
-def _documents(corpus):
-    claims = factcheck.claims
-    return claims.load_documents(corpus) if corpus else claims.shipped_documents()
 
 
 def _checker(documents, **parts):

@@ -76,8 +76,9 @@ def _of_card(name, split, kind):
     card, split_in_name = resolve(name)
     fitting = [key for key, candidate in cards().items() if candidate.kind == kind]
     check_choice(f"dataset of {kind} data", card.key, fitting)
+    allowed = [split_in_name] if split_in_name else card.splits
     split = split or split_in_name or card.default_split
-    check_choice(f"split of {name}", split, [split_in_name] if split_in_name else card.splits)
+    check_choice(f"split of {name}", split, allowed)
     return read_split(card, sources.present(card), split)
 
 

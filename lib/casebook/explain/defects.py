@@ -180,8 +180,8 @@ def lower_scores(explained, copies, margin=None, **settings):
             unmeasured = NO_WORD
         about = {"part": DEFECTS[defect], "unmeasured": unmeasured}
         about["clusters"] = pd.Series(explained.source_of).loc[judged.index]
-        of_data = explained.name, explained.title
-        scores[DEFECTS[defect]] = Scores(judged, LOWER, *of_data, **about, **settings)
+        about |= {"dataset": explained.name, "title": explained.title}
+        scores[DEFECTS[defect]] = Scores(judged, LOWER, **about, **settings)
     return scores
 
 

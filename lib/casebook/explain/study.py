@@ -175,14 +175,13 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
 def limited(explained, limit, seed):
     """At most so many explanations, drawn, of enough sources to compare."""
     keys = list(explained.explanations)
-    left_out = explained.left_out
     if limit and limit < len(keys):
         order = generator(seed, "explanations").permutation(len(keys))
-        left_out = left_out | {"not drawn": len(keys) - limit}
         keys = [keys[i] for i in sorted(order[:limit])]
-    drawn = {key: explained.explanations[key] for key in keys}
-    source_of = {key: explained.source_of[key] for key in keys}
-    explained = replace(explained, explanations=drawn, source_of=source_of, left_out=left_out)
+        drawn = {key: explained.explanations[key] for key in keys}
+        source_of = {key: explained.source_of[key] for key in keys}
+        left_out = explained.left_out | {"not drawn": len(explained.explanations) - limit}
+        explained = replace(explained, explanations=drawn, source_of=source_of, left_out=left_out)
     n_texts = len(set(explained.own_sources.values()))
     if n_texts < LEAST_SOURCES:
         count = f"{n_texts} different source(s) with an explanation"

@@ -61,8 +61,6 @@ class Explainer:
     ----------
     texts : dict
         {document: text} of every document that may be explained.
-    max_words : int
-        Words of the passage that is shown of a document.
     domain : Domain, optional
         Acts and fact types of your own that documents are searched for.
 
@@ -77,9 +75,8 @@ class Explainer:
     ['Both cite IPC-302.', 'No fact or term of the query was found in it.']
     """
 
-    def __init__(self, texts, max_words=MAX_WORDS, domain=SHIPPED_DOMAIN):
+    def __init__(self, texts, domain=SHIPPED_DOMAIN):
         self.texts = texts
-        self.max_words = max_words
         self.domain = domain
         self.weights = TermWeights(texts.values())
 
@@ -89,7 +86,7 @@ class Explainer:
         query = facts.in_words(facts.query_text(sheet))
         start = 0
         cut = []
-        for window in passages(text, self.max_words) or (text,):
+        for window in passages(text, MAX_WORDS) or (text,):
             start = text.index(window, start)
             shared = self.weights.shared(query, window)
             weight = sum(self.weights.weight(term) for term, _, _ in shared)
@@ -98,40 +95,33 @@ class Explainer:
         return Passage(document, window, start)
 
     def result(self, sheet, document):
+        """What a fact sheet and a document have in common, in at most two sentences."""
         passage = self.passage(sheet, document)
-        return explain_result(sheet, passage, self.weights, self.domain)
-
-
-# --- results
-
-
-def explain_result(sheet, passage, weights, domain=SHIPPED_DOMAIN):
-    """What a fact sheet and a passage have in common, in at most two sentences."""
-    positions = positions_of(passage.text, domain)
-    shared = {}  # facts in words, those of one's own types with these
-    for fact in facts.facts_of(sheet):
-        if fact.key in positions:
-            is_own = fact.field.startswith("further_facts")
-            shared[fact.key] = f"{fact.type} {fact.text}" if is_own else fact.text
-    sentences = []
-    kinds = SENTENCES["kinds"]
-    for kind, template in SENTENCES["common"].items():
-        keys = [key for key in shared if kinds.get(key[0], "further") == kind]
-        if keys:
-            text = template.format(", ".join(shared[key] for key in keys))
-            support = [passage.support(*positions[key]) for key in keys]
-            sentences.append(Sentence(text, kind, support))
-    # Sections have a sentence of their own.
-    others = sheet.model_copy(update={"sections_cited": ()})
-    query = facts.in_words(facts.query_text(others))
-    spans = weights.shared(query, passage.text)[:MOST_TERMS]
-    if spans:
-        words, starts, ends = zip(*spans, strict=True)
-        text = SENTENCES["terms"].format(", ".join(words))
-        support = list(map(passage.support, starts, ends))
-        sentences.append(Sentence(text, "terms", support))
-    nothing = [Sentence(SENTENCES["nothing"], "nothing")]
-    return Explanation(sentences[:MOST_SENTENCES] or nothing)
+        positions = positions_of(passage.text, self.domain)
+        shared = {}  # facts in words, those of one's own types with these
+        for fact in facts.facts_of(sheet):
+            if fact.key in positions:
+                is_own = fact.field.startswith("further_facts")
+                shared[fact.key] = f"{fact.type} {fact.text}" if is_own else fact.text
+        sentences = []
+        kinds = SENTENCES["kinds"]
+        for kind, template in SENTENCES["common"].items():
+            keys = [key for key in shared if kinds.get(key[0], "further") == kind]
+            if keys:
+                text = template.format(", ".join(shared[key] for key in keys))
+                support = [passage.support(*positions[key]) for key in keys]
+                sentences.append(Sentence(text, kind, support))
+        # Sections have a sentence of their own.
+        others = sheet.model_copy(update={"sections_cited": ()})
+        query = facts.in_words(facts.query_text(others))
+        spans = self.weights.shared(query, passage.text)[:MOST_TERMS]
+        if spans:
+            words, starts, ends = zip(*spans, strict=True)
+            text = SENTENCES["terms"].format(", ".join(words))
+            support = list(map(passage.support, starts, ends))
+            sentences.append(Sentence(text, "terms", support))
+        nothing = [Sentence(SENTENCES["nothing"], "nothing")]
+        return Explanation(sentences[:MOST_SENTENCES] or nothing)
 
 
 # --- facts

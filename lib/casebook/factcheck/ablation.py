@@ -23,9 +23,6 @@ PARTS = pd.DataFrame(yaml_table("parts")).set_index("configuration")
 PIPELINE = "pipeline"
 #: Readers' names of the configurations that are compared.
 COMPARED = {"full": PIPELINE} | ("without " + PARTS["part"]).to_dict()
-#: The documented simulator's inputs; ``changed``: what each configuration leaves out or changes.
-SIMULATOR = yaml_table("documented")["simulator"]
-CONTRADICTIONS = yaml_table("contradictions")
 
 
 def ablate(
@@ -93,11 +90,10 @@ def run_configs(configs, base, stance, claims):
     tables = []
     for name, config in track(configs.items(), "configurations"):
         results = FactChecker(base, stance, config).check_all(claims)
-        table = results_frame(results).assign(config=name)
-        table[["group", "label"]] = known[["group", "label"]]
-        table["right"] = table["verdict"] == table["label"]
-        table["input"] = list(map(verdict_input, results))
-        tables.append(table)
+        table = results_frame(results)
+        inputs = list(map(verdict_input, results))
+        about = {"config": name, "group": known["group"], "input": inputs}
+        tables.append(table.assign(right=table["verdict"] == known["label"], **about))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -137,11 +133,16 @@ def part_contrasts(rows, name="claims", **options):
 
 
 def configuration_costs(rows):
-    rows = rows[rows["config"] != "no gate"]
-    rows = rows.assign(crashed=rows["verdict"].isna(), n=1, accuracy=rows["right"])
-    columns = {"accuracy": "mean", "crashed": "sum", "n": "sum"}
-    columns |= dict.fromkeys(["queries", "evidence", "seconds"], "mean")
-    return rows.groupby("config", sort=False).agg(columns).reset_index()
+    rows = rows[rows["config"] != "no gate"].assign(crashed=rows["verdict"].isna())
+    columns = {
+        "accuracy": ("right", "mean"),
+        "crashed": ("crashed", "sum"),
+        "n": ("right", "size"),
+        "queries": ("queries", "mean"),
+        "evidence": ("evidence", "mean"),
+        "seconds": ("seconds", "mean"),
+    }
+    return rows.groupby("config", sort=False).agg(**columns).reset_index()
 
 
 def reported_impacts(parts):
@@ -149,8 +150,8 @@ def reported_impacts(parts):
 
     An impact is that of leaving a part out, so signs and verdicts of ``parts`` turn together.
     """
-    stated = pd.Series(SIMULATOR["reported"], name="reported").rename_axis("configuration")
-    table = stated.reset_index()
+    stated = yaml_table("documented")["simulator"]["reported"]
+    table = pd.Series(stated, name="reported").rename_axis("configuration").reset_index()
     measured = parts.set_index("against").loc[table["configuration"].map(COMPARED)]
     points = -100 * measured[["difference", "high", "low"]] + 0.0  # no negative zero
     table[["ours", "ours low", "ours high"]] = points.to_numpy()
@@ -171,7 +172,7 @@ def plant_noise(documents, rate, seed=0):
 
 def contradicted(sentence):
     """A sentence changed by the first pattern that is in it."""
-    for row in CONTRADICTIONS:
+    for row in yaml_table("contradictions"):
         changed = re.sub(row["pattern"], row["by"], sentence, count=row.get("most", 0))
         if changed != sentence:
             return changed

@@ -40,8 +40,10 @@ Claim = namedtuple(
 )
 
 
-def load_documents(names):
-    """Data sets and folders as one collection; titles are headers and no part of the texts."""
+def load_documents(names=()):
+    """Data sets and folders, or else our own, as one collection; titles are no part of texts."""
+    if not names:
+        return load_documents(SHIPPED).assign(kind="primary")
     frames = []
     for name in names:
         folder = paths.home_path(name)
@@ -55,13 +57,8 @@ def load_documents(names):
     return pd.concat(frames, ignore_index=True)
 
 
-def shipped_documents():
-    return load_documents(SHIPPED).assign(kind="primary")
-
-
-def read_claims(documents=None, split="all"):
+def read_claims(documents, split="all"):
     """Our own claims, with the span of every quote that decides them."""
-    documents = shipped_documents() if documents is None else documents
     texts = documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for number, row in read_jsonl(CLAIMS):

@@ -18,14 +18,10 @@ from casebook.measures.classification import GOLD_LABELS, SYNONYMS
 MOST_LISTED_IDS = 10
 JOINED = ["gold", "matched", "missing", "extra"]
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
-COSTS = ["id", "parts", "queries", "evidence", "high", "seconds", "verdict_seconds"]
-ANSWERS = ["verdict", "confidence", "support", "error"]
-PERFORMANCE = [
-    "mean_processing_time",
-    "total_processing_time",
-    "queries_per_claim",
-    "evidence_per_claim",
-    "high_credibility_ratio",
+#: Columns of a checked claim: what it cost, and its answer.
+RESULT = [
+    *["id", "parts", "queries", "evidence", "high", "seconds", "verdict_seconds"],
+    *["verdict", "confidence", "support", "error"],
 ]
 
 
@@ -241,9 +237,7 @@ def results_frame(results):
         seconds = [float(sum(result.timings.values())), float(result.timings.get("verdict", 0))]
         answer = [result.verdict, result.confidence, result.support, result.error]
         rows.append([result.claim_id, *counts, *seconds, *answer])
-    return pd.DataFrame(rows, columns=[*COSTS, *ANSWERS]).astype(
-        {"confidence": float, "support": float}
-    )
+    return pd.DataFrame(rows, columns=RESULT).astype({"confidence": float, "support": float})
 
 
 def performance(results):
@@ -263,7 +257,13 @@ def performance(results):
     ratio = costs["high"].sum() / (costs["evidence"].sum() or np.nan)
     mean_ratio = (costs["high"] / costs["evidence"]).mean()
     numbers = {
-        "measure": PERFORMANCE,
+        "measure": [
+            "mean_processing_time",
+            "total_processing_time",
+            "queries_per_claim",
+            "evidence_per_claim",
+            "high_credibility_ratio",
+        ],
         "original": [seconds.mean(), seconds.sum(), *per_claim, ratio],
         "in its code": [of_verdict.mean(), of_verdict.sum(), *per_claim, mean_ratio],
     }

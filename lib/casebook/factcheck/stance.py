@@ -85,9 +85,7 @@ class PublicJudge:
         stances = dict.fromkeys(passages, (NEUTRAL, None))
         documents = by_document(passages)
         if self.abstains:
-            documents = on_subject(claim, passages)
-        if self.abstains and unmentioned(claim, passages):
-            documents = []
+            documents = [] if unmentioned(claim, passages) else on_subject(claim, passages)
         shared = [_n_shared(claim, document) for document in documents]
         least = max(BESIDE * max(shared, default=0), 1)
         documents = [own for n, own in zip(shared, documents, strict=True) if n >= least]
@@ -214,18 +212,13 @@ def unmentioned(claim, passages):
     sentences = headed_sentences(passages)
     documents = [passage.document for passage in passages]
     said = _plain_stems(predicate(claim)) or _plain_stems(claim)
-
-    def has_rival(word):
-        """Whether a sentence with most of what is said has another name or number."""
-        for text in sentences:
-            new = [other for other in of_kind(text, word.kind) if not mentioned(other, [claim])]
-            if new and 2 * len(said & stems(text)) >= len(said):
-                return True
-        return False
-
+    # in their place: what else sentences name that have most of what is said
+    near = [text for text in sentences if 2 * len(said & stems(text)) >= len(said)]
+    others = itertools.chain(*map(words, near))
+    rivals = {other.kind for other in others if not mentioned(other, [claim])}
     named = _named(claim, "name") + _named(claim, "number")
     absent = [word for word in named if not mentioned(word, [*sentences, *documents])]
-    return [word.text for word in absent if not has_rival(word)]
+    return [word.text for word in absent if word.kind not in rivals]
 
 
 def _new_word(claim, sentence):

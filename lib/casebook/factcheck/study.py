@@ -36,7 +36,6 @@ STATED = "stated probabilities"
 BASE_RATE = "base rate"
 MEASURE_NAMES = yaml_table("names")["measures"]
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
-CLAIM = ["id", "label", "group", "text"]
 
 
 _STUDY = namedtuple(
@@ -134,7 +133,7 @@ def checked_claims(checked, folds=5, *, n_resamples=10_000, seed=0):
     `folds` are those of what is fitted to the claims, which keeps groups together.
     """
     base = checked.base
-    claims = pd.DataFrame(checked.test)[CLAIM].astype(str)
+    claims = pd.DataFrame(checked.test)[["id", "label", "group", "text"]].astype(str)
     claims["label"] = claims["label"].replace(INSUFFICIENT_EVIDENCE, INSUFFICIENT)
     documented = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG)
     results = {PIPELINE: checked.results}

@@ -12,12 +12,7 @@ from casebook.data.cards import card_of
 from casebook.data.sources import Absent
 from casebook.data.tables import reading_text, refusal
 from casebook.errors import InputError
-from casebook.factcheck.claims import (
-    load_documents,
-    read_claims,
-    read_labelled,
-    shipped_documents,
-)
+from casebook.factcheck.claims import load_documents, read_claims, read_labelled
 from casebook.factcheck.evidence import EvidenceBase, EvidencePassage
 from casebook.factcheck.judges import judge_of, name_of_judge
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
@@ -53,7 +48,7 @@ def collection_claims(claims=None, corpus=None, **said):
     if (claims is None) != (corpus is None):
         raise InputError("your own claims need the folder of documents: give claims and corpus")
     if claims is None:
-        documents = shipped_documents()
+        documents = load_documents()
         return OWN_CLAIMS, documents, read_claims(documents), {}
     documents = load_documents([corpus])
     known, reading = read_labelled(claims, documents, **said)

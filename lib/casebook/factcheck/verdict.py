@@ -78,21 +78,15 @@ def decide_claim(subclaim_ids, evidence, rule):
     return parts, INSUFFICIENT_EVIDENCE, None
 
 
-def support_score(evidence, rule):
-    """Weighted share of support in [0, 1] for one part, None if nothing counts."""
-    counted = rule.counted(evidence)
-    if not counted:
-        return None
-    total = sum(map(rule.weight, counted))
-    support = sum(rule.weight(item) for item in counted if item.stance == SUPPORTS)
-    # Rounding, or 0.3 / 0.3 of three items would miss a threshold of exactly 1.
-    return round(support / total, 12)
-
-
 def judge_subclaim(subclaim_id, evidence, rule):
-    """Verdict on a part by the evidence about it."""
+    """Verdict on a part by its score, the weighted share of support; None if nothing counts."""
     evidence = evidence_for(evidence, subclaim_id)
-    score = support_score(evidence, rule)
+    counted = rule.counted(evidence)
+    score = None
+    if counted:
+        support = sum(rule.weight(item) for item in counted if item.stance == SUPPORTS)
+        # Rounding, or 0.3 / 0.3 of three items would miss a threshold of exactly 1.
+        score = round(support / sum(map(rule.weight, counted)), 12)
     verdict = INSUFFICIENT_EVIDENCE
     confidence = score
     if score is None and rule.documented:

@@ -198,7 +198,8 @@ def example_votes():
     table = pd.read_csv(EXAMPLE)
     rag_left = table["rag_side"] == "S1"
     for scale in DOCUMENTED_SCALES:
-        rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
+        rag = table[f"{scale}_rag"]
+        base = table[f"{scale}_base"]
         table[f"{scale}_s1"] = rag.where(rag_left, base)
         table[f"{scale}_s2"] = base.where(rag_left, rag)
     is_left = table["preference"] == table["rag_side"].map(LEFT)

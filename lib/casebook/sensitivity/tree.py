@@ -17,7 +17,6 @@ from casebook.sensitivity.plausibility import ACCEPT, rules
 # Mean rank displacement at which a state is expanded, documented.
 EXPANSION_THRESHOLD = 1.0
 
-
 # Settings by name, with what they are by default.
 SETTINGS = {
     "max_depth": 2,

@@ -33,7 +33,7 @@ from casebook.shift.embedded import (
     per_query,
 )
 from casebook.shift.gate import evaluate_shift, judge_shift, profile_rules
-from casebook.shift.learn import CANDIDATE_SCALES, DOCUMENTED_MODE, learn_posneg
+from casebook.shift.learn import CANDIDATE_SCALES, learn_posneg
 from casebook.shift.segments import means_and_gains
 from casebook.verdicts import PASS
 
@@ -43,11 +43,7 @@ SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection
 _STEMS = {"map@1": "Map", "ndcg@3": "Ndcg3"}
 _NEEDED = {"DeltaVector", "IsCancelled", "Labels", "Scale", "SelectionScore"}  # of a training
 # What a shift is learned on, and with which settings.
-Setup = namedtuple(
-    "Setup",
-    "dataset embedder mode hard_negatives by seed",
-    defaults=("minilm", DOCUMENTED_MODE, 1, "group", 0),
-)
+Setup = namedtuple("Setup", "dataset embedder mode hard_negatives by seed")
 
 
 def prepare(setup):
@@ -139,10 +135,10 @@ def write_training(root, workflow, shift, before, after, scale, labels):
     }
     write_json(folder / STATS, shift.stats)
     write_json(folder / f"{RESULT}.json", values)
-    largest = pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1]
-    components = largest.head(8).map("{:+z.6f}".format)
-    fields = values | components.add_prefix("dimension ").to_dict()
-    _write_readable(folder / f"{RESULT}.md", fields)
+    components = pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1].head(8)
+    largest = components.map("{:+z.6f}".format).add_prefix("dimension ").to_dict()
+    shown = {"DeltaVector": "its largest components are the dimensions below"}
+    _write_readable(folder / f"{RESULT}.md", values | shown | largest)
     return folder, values
 
 
@@ -156,8 +152,8 @@ def stamped_folder(root, stem, moment):
 
 
 def _write_readable(path, values):
-    """A table of single values, under the name of the workflow."""
-    fields = [pair for pair in values.items() if not isinstance(pair[1], list | dict)]
+    """A table of values, under the name of the workflow."""
+    fields = [pair for pair in values.items() if not isinstance(pair[1], dict)]
     table = pd.DataFrame(fields, columns=["field", "value"])
     text = table.to_markdown(index=False, disable_numparse=True)
     write_text(path, f"# {values['WorkflowName']}\n\n{text}\n")
@@ -249,6 +245,7 @@ def run_shift(setup, training, layout, *, scale=None):
         "EffectiveQueryCount": len(test),
         "TotalQueryCount": labels["Queries"]["n_total"],
         "DroppedQueries": labels["Queries"]["reasons"],
+        "Note": note,
     }
     for key, stem in _STEMS.items():
         values[f"{stem}Baseline"] = metrics[key]["baseline"]["value"]

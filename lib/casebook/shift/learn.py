@@ -139,7 +139,7 @@ def learn_posneg(
     n = len(directions)
     lengths = np.linalg.norm(directions, axis=1)
     units = directions / lengths[:, None]
-    resultant = float(np.linalg.norm(units.mean(axis=0))) if n else None
+    resultant = np.linalg.norm(units.mean(axis=0)) if n else None
     shown = lengths if n else np.zeros(1)
     summands = units if mode == "posneg-unit" else directions
     vector = summands.sum(axis=0) / max(n, 1)
@@ -151,13 +151,13 @@ def learn_posneg(
         "UniquePairs": len(pairs),
         "ZeroDirections": len(found) - n,
         "ContradictoryPairs": sum((b, a) in pairs for a, b in pairs) // 2,
-        "AvgDirectionNorm": float(shown.mean()),
-        "MinDirectionNorm": float(shown.min()),
-        "MaxDirectionNorm": float(shown.max()),
+        "AvgDirectionNorm": shown.mean(),
+        "MinDirectionNorm": shown.min(),
+        "MaxDirectionNorm": shown.max(),
         "NormClipApplied": norm > max_norm,
         "ClipNorm": max_norm,
         "PreClipDeltaNorm": norm,
-        "PostClipDeltaNorm": float(np.linalg.norm(vector)),
+        "PostClipDeltaNorm": np.linalg.norm(vector),
         # 1 if all directions agree; None without any.
         "ResultantLength": resultant,
         "CancelOutSuspected": n > 0 and norm <= SUSPECT_NORM,
