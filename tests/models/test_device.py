@@ -5,6 +5,8 @@ is told that they are there, models stay on the CPU, and their tensors refuse wh
 a device refuse. No real one has run these models.
 """
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import sentence_transformers.sentence_transformer.model as encoders
@@ -117,6 +119,14 @@ def test_a_card_gets_model_and_precision_and_its_vectors_come_back(card, bert_pa
     half = load_encoder(folder, cache=False, device="cuda", precision="float16")
     assert half.encode_queries(TEXTS).dtype == np.float32
     assert card[1:] == [("cuda", "float16")]
+
+
+def test_a_batch_that_is_too_large_for_the_device_is_one_line(card, bert_pair, monkeypatch):
+    encoder = load_encoder(bert_pair[0], cache=False, device="cuda", batch_size=4096)
+    full = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.\nMore.")
+    monkeypatch.setattr(encoders, "batch_to_device", Mock(side_effect=full))
+    line = "device cuda: its memory does not hold 4096 texts at a time: give a smaller --batch-size"
+    assert not_refused(encoder.encode_queries, [(["you"], line)]) == []
 
 
 # --- what identifies it

@@ -51,17 +51,26 @@ def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
     assert "cannot be compared with" in text and ", because both read the same" in text
 
 
+def test_two_encoders_with_the_same_settings_are_two_systems(smoke, fast):
+    systems = {"ours": HybridRetriever(fast, mode="dense")}
+    systems["theirs"] = HybridRetriever(CorpusIndex(smoke.documents, "minilm"), mode="dense")
+    study = run_ablation(smoke, systems, ["nDCG@10"])
+    assert study.same_inputs([("ours", "theirs")]) == {}
+
+
+def test_without_a_reranker_nothing_is_called_the_documented_combination(smoke, fast):
+    named = ablation.systems(fast, smoke, reranker=None)
+    assert not {"documented", "documented_rrf", "reranker_only"} & named.keys()
+    with_one = ablation.systems(fast, smoke, rrf_k=60)
+    assert with_one["documented"].config.rrf_k == 20
+
+
 def test_a_stage_keeps_the_share_of_relevant_documents_that_it_lists(study):
     kept = ablation.kept_by_stage(study, "full")
     recall = study.scores["R@10"]["full"].loc[kept.index]
     pd.testing.assert_series_equal(kept["First 10"], recall, check_names=False)
-    assert (kept["Any list"] >= kept[["BM25", "Dense"]].max(axis=1)).all()
-    assert list(ablation.kept_by_stage(study, "bm25")) == [
-        "BM25",
-        "Any list",
-        "Returned",
-        "First 10",
-    ]
+    assert (kept["Fused"] >= kept[["BM25", "Dense"]].max(axis=1)).all()
+    assert list(ablation.kept_by_stage(study, "bm25")) == ["BM25", "Fused", "First 100", "First 10"]
 
 
 # Half a unit of the last digit that each source prints.

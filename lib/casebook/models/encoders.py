@@ -114,7 +114,15 @@ class LocalModel:
 
     def _computed(self, function, texts, **options):
         batch_size = self.settings.batch_size or self.batch_size
-        return function(texts, batch_size=batch_size, show_progress_bar=False, **options)
+        try:
+            return function(texts, batch_size=batch_size, show_progress_bar=False, **options)
+        except RuntimeError as error:  # torch.OutOfMemoryError is one; of MPS it has no class
+            if "out of memory" not in str(error):
+                raise
+            raise InputError(
+                f"device {self.settings.device}: its memory does not hold {batch_size} texts at a "
+                "time: give a smaller --batch-size"
+            ) from error
 
 
 class SentenceEncoder(LocalModel, Encoder):

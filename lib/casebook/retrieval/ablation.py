@@ -20,6 +20,7 @@ from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, Retri
 from casebook.retrieval.run_files import coverage_of_run, coverage_text, ranked_run, runs_on
 from casebook.retrieval.settings import (
     CHOSEN_ON,
+    DOCUMENTED,
     MODES,
     QUERY_TREATMENTS,
     SYSTEM_NAMES,
@@ -34,6 +35,7 @@ NO_DOCUMENT = ""  # id that no judgement names
 PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
 FIRST = 10  # documents that a reader sees
 POOL = 50  # documents that a last stage orders
+FUSED = "Fused"  # the first documents of any list
 
 
 def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
@@ -215,7 +217,7 @@ class Ablation(ScoredSystems):
             if not all(isinstance(result, RetrievalResult) for result in both):
                 continue
             first, second = both
-            if first.config == second.config:
+            if first.index is second.index and first.config == second.config:
                 reasons[pair] = "both are one system with these settings"
             elif first.last_stage(POOL) == second.last_stage(POOL):
                 reasons[pair] = "both read the same of these questions"
@@ -267,6 +269,8 @@ def compared_systems(index, queries, modes=None, **settings):
     names = modes
     if modes is None:
         left_out = {*QUERY_TREATMENTS, *index.unsearchable}
+        if not settings.get("reranker", True):
+            left_out |= {*DOCUMENTED, "reranker_only"}
         names = [name for name in MODES if name not in left_out]
     names = dict.fromkeys(["full" if names else "bm25", "bm25", *names, "bm25_cut", "random"])
     bm25 = index.passages().bm25("default")
@@ -333,11 +337,10 @@ def kept_by_stage(study, system):
     A question without a relevant document has no row.
     """
     result = study.results[system]
-    cuts = {"Any list": ("fused", 1000), "Returned": ("final", EVALUATION_DEPTH)}
-    cuts[f"First {FIRST}"] = ("final", FIRST)
+    cuts = {f"First {depth}": ("final", depth) for depth in (EVALUATION_DEPTH, FIRST)}
     if isinstance(result, RetrievalResult):
-        names = result.config.lists
-        cuts = {SYSTEM_NAMES[name]: (name, result.config.pool) for name in names} | cuts
+        lists = {SYSTEM_NAMES[name]: (name, result.config.pool) for name in result.config.lists}
+        cuts = lists | {FUSED: ("fused", 1000)} | cuts
     queries = study.dataset.queries["query_id"].tolist()
     shares = {}
     for label, (stage, depth) in cuts.items():
@@ -348,8 +351,9 @@ def kept_by_stage(study, system):
 
 def lost_documents(kept):
     """Questions of which a system loses a relevant document, by where it loses it."""
+    found = kept.get(FUSED, kept[f"First {EVALUATION_DEPTH}"])
     lost = {
-        "lost: in no list": kept["Any list"] < 1,
-        "lost: by the last cut": kept[f"First {FIRST}"] < kept["Any list"],
+        "lost: by the first stage": found < 1,
+        "lost: by the last cut": kept[f"First {FIRST}"] < found,
     }
     return {tag: kept.index[is_lost].tolist() for tag, is_lost in lost.items() if is_lost.any()}

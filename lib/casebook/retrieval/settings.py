@@ -35,6 +35,8 @@ SIMPLE = ("bm25", "bm25_cut", "bm25_stemmed", "bm25_chunked", "dense", "dense_ch
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 #: The full pipeline, and the systems that differ from it in one stage.
 ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
+#: COUNTERCASE's combination, which has a reranker.
+DOCUMENTED = ("documented", "documented_rrf")
 #: The full pipeline with all words of a query, which a chapter compares on its own.
 QUERY_TREATMENTS = ("query_whole",)
 # Below this weight, encoding a collection would take minutes and change next to nothing.
