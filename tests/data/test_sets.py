@@ -62,20 +62,17 @@ def test_loaders_give_what_published_numbers_were_computed_from(require, name):
     assert dataset.name == name
 
 
-@pytest.fixture
-def mirrored(mirror, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    return mirror
-
-
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("split", "queries", "judgements"),
     [("train", 399, 422), ("dev", 49, 52), ("test", 52, 55), ("test_single", 52, 52)],
 )
-def test_pdpabench_equals_an_independent_conversion(mirrored, split, queries, judgements):
+def test_pdpabench_equals_an_independent_conversion(
+    mirror, monkeypatch, split, queries, judgements
+):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
     ours = load("pdpabench", split)
-    theirs = load_folder(mirrored / "pdpabench_beir", split)
+    theirs = load_folder(mirror / "pdpabench_beir", split)
     assert (len(ours.queries), ours.counts["judgements"]) == (queries, judgements)
     assert ours.qrels == theirs.qrels
     columns = ["doc_id", "text", "citation", "part", "section", "subsection"]

@@ -43,6 +43,7 @@ from casebook.raters.layouts import (
     WITH_EVIDENCE,
 )
 from casebook.raters.power import PRIMARY_TEST, simulated_power
+from casebook.raters.preference import MARGIN
 
 STUDIES = 400  # simulated, for the power that is registered
 WIN_RATE = 0.65  # for which the power is stated
@@ -64,7 +65,7 @@ class Plan:
     per_item: int | None = None  # raters of each comparison; all by default
     seed: int = 0  # of the draw of items, public
     # Win rates of 1/2 plus or minus the margin count as no difference.
-    margin: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    margin: Annotated[float, Field(gt=0, lt=0.5)] = MARGIN
     alpha: Share = 0.05  # level of the primary test
     formats: Annotated[tuple[Literal["xlsx", "csv"], ...], Field(min_length=1)] = ("xlsx",)
 

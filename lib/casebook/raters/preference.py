@@ -11,11 +11,11 @@ from scipy import special
 from casebook.frames import coefficients, contrasts
 from casebook.stats.intervals import FEWEST, wilson
 from casebook.stats.tests import exact_sign_test, holm
-from casebook.verdicts import NOT_MEASURED, verdict_of
+from casebook.verdicts import NOT_MEASURED, margin_of, verdict_of
 
 THESE_RATERS = "these raters, new items"
 NEW_RATERS = "new raters and items"
-MARGIN = 0.05
+MARGIN = margin_of("share")
 """Win rates so far from 1/2 count as no difference."""
 
 VOTES = {"wins": 1, "ties": 0, "losses": -1}
