@@ -4,7 +4,7 @@ import time
 
 from cases import failing
 
-from casebook.credentials import holds_secret, without_secrets
+from casebook.credentials import holds_secret, is_bare_login, without_secrets
 from casebook.errors import InputError
 
 SECRET = [
@@ -36,11 +36,19 @@ def test_addresses_lose_their_secrets_and_everything_else_stays():
     assert failing(check, [*SECRET, *((text, text) for text in PUBLIC)]) == []
 
 
+def test_a_login_without_a_scheme_is_one_only_as_a_whole_text():
+    for text in ("me:s3cret@host", "me:s3cret@127.0.0.1:80/v1?x=1"):
+        assert is_bare_login(text)
+    for text in ("me@host", "module:object", "a@b.org: see me", "12:30 me@host", ["me:pw@host"]):
+        assert not is_bare_login(text)
+
+
 def test_an_address_that_is_named_is_hidden_in_every_spelling():
     address = "http://me:p%40ss%20word@host/v1?token=tok%2Fen"
     text = "Basic bWU6cEBzcyB3b3Jk, p@ss word, p%40ss%20word, tok/en, tok%2Fen, me"
     assert without_secrets(text, address) == "Basic ***, ***, ***, ***, ***, me"
     assert without_secrets("for ab", "http://me:ab@host") == "for ab"  # too short: any word
+    assert holds_secret("http://me:a b@host") and holds_secret("'http://me:a b@host'")
 
 
 def test_secret_variables_are_hidden_unless_they_are_words_or_files(monkeypatch, tmp_path):

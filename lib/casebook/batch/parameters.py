@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from casebook import parameters as types
-from casebook.credentials import holds_secret
+from casebook.credentials import holds_secret, is_bare_login
 from casebook.errors import InputError
 from casebook.models.language import URL_VARIABLE
 from casebook.paths import home_path
@@ -131,7 +131,8 @@ def check(source, parameters):
         raise InputError(f"{Path(source).name} has no parameter {name}{known}")
     usual = defaults(source)
     for name, value in (usual | parameters).items():
-        if holds_secret(value):
+        is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
+        if holds_secret(value) or is_login:
             problem = "the address holds a password or a key, and parameters are published"
             raise InputError(f"{name}: {problem}: leave it out, and set {URL_VARIABLE}")
     kinds = annotations(source)
