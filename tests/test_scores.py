@@ -9,7 +9,7 @@ from scipy import stats
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.notebook import Chapter
+from casebook.notebook import Chapter, forest
 from casebook.scores import Choice, Scores, pair
 from casebook.sentences import caption, finding, labels, sentence
 from casebook.verdicts import WORSE
@@ -153,3 +153,62 @@ def test_a_file_is_called_after_what_its_rows_are_of(chapter, tmp_path):
         chapter.show(pd.DataFrame({"a": [1]}))
     chapter.show(made().estimates())
     assert (tmp_path / "scratch" / "tables" / "mine.estimates-points.csv").is_file()
+
+
+def test_two_cells_keep_two_files_and_a_cell_run_again_its_own(chapter, tmp_path, monkeypatch):
+    for cell in ("a", "b", "a"):
+        monkeypatch.setattr("casebook.notebook.this_cell", lambda cell=cell: cell)
+        chapter.show(made().estimates())
+    names = sorted(path.name for path in (tmp_path / "scratch" / "tables").iterdir())
+    assert names == ["mine.estimates-points-2.csv", "mine.estimates-points.csv"]
+
+
+def test_marks_lead_to_items_that_there_are_or_nowhere(chapter):
+    drawn = []
+    listed = {"systems": ["New system", "Old system"], "items": [{}]}
+    chapter.keep(items=listed | {"tags": {"part: first": [0]}})
+    parts = made().by(dict.fromkeys(range(40), "first"))
+    rows = pd.concat([made().estimates(), parts["first"].estimates()], ignore_index=True)
+    chapter.draw(lambda rows: drawn.append(rows) or forest(rows), rows)
+    addresses = drawn[0]["address"].tolist()
+    assert [address is not None for address in addresses] == [True, True, False, True, True, False]
+    assert addresses[3].endswith("items.html#of=mine&system=New+system&only=part%3A+first")
+
+
+def test_a_cell_that_was_edited_and_run_again_answers_anew(chapter, written, monkeypatch):
+    rows = made(notes={"new": "Chosen here."}).contrasts([("new", "old")])
+    said = []
+    monkeypatch.setattr("casebook.notebook.display", lambda shown: said.append(shown.data))
+    monkeypatch.setattr("casebook.notebook.this_cell", lambda: "a cell")
+    for execution, question in enumerate(["Is {system} better?", "Is {system} above {against}?"]):
+        monkeypatch.setattr("casebook.notebook.this_execution", lambda n=execution: n)
+        chapter.answer(question, rows.iloc[0])
+    (kept,) = written("headlines")
+    assert kept["question"] == "Is the new system above the old system?"
+    assert all("Chosen here." in text for text in said)
+
+
+def test_an_answer_in_another_measure_names_it(chapter, written):
+    row = made(measure="nDCG@10").contrasts([("new", "old")]).iloc[0]
+    chapter.answer("Better?", row, made().contrasts([("new", "old")]).iloc[0])
+    assert written("headlines")[0]["meaning"].endswith(" (points).")
+
+
+def test_one_contrast_and_nothing_compared_have_a_name_and_a_count(chapter, written):
+    rows = made().contrasts([("new", "old")])
+    assert list(labels(rows)) == ["New system − Old system"]
+    nothing = made().contrasts([("new", "other")], absent="say").iloc[0]
+    chapter.answer("Better?", nothing)
+    assert written("headlines")[0]["n"] == 0
+
+
+def test_a_table_names_the_figure_only_of_the_rows_that_were_drawn(chapter, monkeypatch):
+    shown = []
+    monkeypatch.setattr("casebook.notebook.display", shown.append)
+    rows = made().estimates()
+    chapter.draw(forest, rows)
+    chapter.show(rows)
+    chapter.show(rows[:2])
+    texts = [repr(each) for each in shown[1:]]
+    assert "Numbers of the figure above" in texts[0]
+    assert "Numbers of the figure above" not in texts[1]

@@ -1,9 +1,11 @@
 """What a chapter says, in four verbs: answer, draw, show, keep. Words are made from the rows."""
 
+import itertools
 import re
 
 import numpy as np
 import pandas as pd
+from IPython import get_ipython
 from IPython.display import Markdown, display
 
 from casebook import plots
@@ -48,10 +50,13 @@ class Chapter:
         self.outputs = RunOutputs(run, cell)
         self.experiment = experiment
         self._answers = {}
+        self._asked = {}  # cell and execution of each
+        self._cells = {}  # of each file
         self._numbers = {}
         self._contrasts = {}
         self._items = None
         self._said = ""  # below the figure that came last
+        self._drawn = None  # its rows
         self._reserves = {}  # each is said once: to the question that it was said to
 
     def answer(self, question, row, also=None, yes=BETTER, **words):
@@ -76,15 +81,26 @@ class Chapter:
         if yes != BETTER:
             about["words"] = {helps: "yes", hurts: "no"}
         if pd.notna(row.get("level")):
-            about["meaning"] = plain(row if also is None else also)
+            also = row if also is None else also
+            about["meaning"] = plain(also, named=also["measure"] != row["measure"])
         if "control" in row and pd.notna(row.get("baseline")):
             about["chance"] = row["control"] - row["baseline"]
         headline = Headline.of(row, asked, **about | words)
+        self._forget()
+        self._asked[asked] = this_cell(), this_execution()
         self._answers[asked] = headline
         self.outputs.headlines(*self._answers.values())
         texts = reserves(row.drop(["role", "reason"], errors="ignore"))
         new = [text for text in texts if self._reserves.setdefault(text, asked) == asked]
         display(Markdown(" ".join([headline.markdown, *new])))
+
+    def _forget(self):
+        """Leave out what an earlier execution of this cell has answered."""
+        for asked, (cell, execution) in list(self._asked.items()):
+            if cell == this_cell() and execution != this_execution():
+                del self._asked[asked], self._answers[asked]
+        reserves_left = self._reserves.items()
+        self._reserves = {text: asked for text, asked in reserves_left if asked in self._answers}
 
     def draw(self, figure, frame, title=None, timed=False, name=None):
         """Keep a figure with its rows, and show it with what they say.
@@ -96,6 +112,7 @@ class Chapter:
         after the title or what the rows are of.
         """
         text = filled(title, frame) if title else ""
+        self._drawn = frame
         self._said = caption(frame) if "system_name" in frame else text
         effect = "value" if kind(frame) == "estimates" else "difference"
         if "system_name" in frame and frame[effect].isna().all():
@@ -105,7 +122,7 @@ class Chapter:
         if callable(figure):
             figure = figure(self._linked(frame))
         figure = getattr(figure, "figure", figure)  # of axes
-        key = file_name(frame, title, name)
+        key = self._file_name("figure", frame, title, name)
         finds = text or finding(frame)
         display(self.outputs.figure(key, figure, self._said, frame, timed, finds))
 
@@ -113,12 +130,12 @@ class Chapter:
         """Keep rows as they are, and show what differs between them, under readers' names."""
         if frame.empty or ("system_name" in frame and not frame["n"].any()):
             return
-        key = file_name(frame, title, name)
+        key = self._file_name("table", frame, title, name)
         self.outputs.table(key, frame, timed)
         text = filled(title, frame) if title else ""
         if "system_name" in frame:
             said = caption(frame)
-            if said == self._said:
+            if said == self._said and (text or frame.equals(self._drawn)):
                 said = "" if text else f"Numbers of the figure above: {name or named(frame)}"
             text = ": ".join(filter(None, [text, said]))
             frame = readable(frame)
@@ -206,6 +223,15 @@ class Chapter:
             measures=measures,
         )
 
+    def _file_name(self, folder, frame, title, name):
+        """Name of a file of rows; of two cells with one name the second adds a number."""
+        text = name or (filled(title, frame) if title else named(frame))
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60]
+        for of_name in itertools.count(1):
+            key = stem if of_name == 1 else f"{stem}-{of_name}"
+            if self._cells.setdefault((folder, key), this_cell()) == this_cell():
+                return key
+
     def _linked(self, rows):
         """Rows with the address of the items behind each, where this chapter has items."""
         if self._items is None:
@@ -226,10 +252,14 @@ class Chapter:
         return rows.assign(address=pd.Series(addresses, rows.index, dtype=object))
 
 
-def file_name(frame, title, name):
-    """Name of a file of rows; a second one of that name takes its place."""
-    text = name or (filled(title, frame) if title else named(frame))
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60]
+def this_cell():
+    """What is executed now: the id that JupyterLab sends, else the number of the execution."""
+    parent = getattr(get_ipython(), "get_parent", dict)()
+    return parent.get("metadata", {}).get("cellId", this_execution())
+
+
+def this_execution():
+    return getattr(get_ipython(), "execution_count", 0)
 
 
 def named(frame):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook import verdicts
 from casebook.readers import read_yaml
 from casebook.runs.headlines import BY_UNIT, counted, per_cent
 from casebook.scores import NOT_RUN
@@ -15,9 +16,17 @@ MOST_NAMED = 6  # rows that a title names; more are counted
 MOST_COUNTS = 3  # of units or measures that a caption names
 VARYING = ["measure", "system_name", "against_name", "part"]  # in the order of a label
 PAIR = ["verdict", "system_phrase", "against_phrase"]
-WORDS = read_yaml(Path(__file__).with_suffix(".yml"))
-PLACES = WORDS["places"]
-SHARES = WORDS["shares"]
+_WORDS = read_yaml(Path(__file__).with_suffix(".yml"))
+SHARES = _WORDS["shares"]
+
+
+def _by_verdict(texts):
+    """Texts by the word of the verdict, which stands where there is none."""
+    words = {getattr(verdicts, name): text for name, text in texts.items()}
+    return {verdict: text or verdict for verdict, text in words.items()}
+
+
+CLAUSES, PLACES, COUNTS = (_by_verdict(_WORDS[name]) for name in ("clauses", "places", "counts"))
 
 
 def kind(frame):
@@ -60,7 +69,7 @@ def sentence(row):
     levels = ""
     if "difference" in row:
         effect, spec = row["difference"], "+z.3f"
-        text = f"in {row['measure']}, {WORDS['clauses'][verdict].format(**names)}"
+        text = f"in {row['measure']}, {CLAUSES[verdict].format(**names)}"
         if "level" in row:
             levels = f" ({_level(row, row['level'])} against {_level(row, row['baseline'])})"
     else:
@@ -78,12 +87,16 @@ def sentence(row):
     return " ".join([f"{upper(text)}.", *reserves(row)])
 
 
-def plain(row):
-    """A contrast in words for readers who know no measures: both levels and nothing else."""
+def plain(row, named=False):
+    """A contrast in words for readers who know no measures: both levels and nothing else.
+
+    A measure that no words are for is `named` where the numbers beside it are of another one.
+    """
     level = _level(row, row["level"])
     baseline = _level(row, row["baseline"])
     if row["measure"] not in SHARES:
-        return f"{upper(row['system_phrase'])}: {level}; {row['against_phrase']}: {baseline}."
+        text = f"{upper(row['system_phrase'])}: {level}; {row['against_phrase']}: {baseline}"
+        return f"{text} ({row['measure']})." if named else f"{text}."
     of_units = row.get("system_unit", row["unit"])
     text = upper(SHARES[row["measure"]].format(level=f"{level} of the {of_units}"))
     if "against_unit" in row:
@@ -124,7 +137,10 @@ def labels(frame):
         if len(set(names)) > 1:
             between = " − " if column == "against_name" else ", "
             text = text.where(text == "", text + between) + names.replace("", "all")
-    return text.mask(text == "", frame["system_name"])
+    alone = frame["system_name"]
+    if "against_name" in frame:
+        alone = alone + " − " + frame["against_name"]
+    return text.mask(text == "", alone)
 
 
 def finding(frame):
@@ -149,11 +165,11 @@ def _contrasts_finding(rows):
         of, keys, varying = f"{len(measures)} measures", PAIR, "measure"
     groups = rows.groupby(keys, sort=False)
     if len(groups) > MOST_NAMED or len(rows) > 2 * MOST_NAMED:
-        return f"of {len(rows)} differences in {of}: {_counts(rows, WORDS['counts'])}"
+        return f"of {len(rows)} differences in {of}: {_counts(rows, COUNTS)}"
     clauses = []
     for (verdict, system, *_), group in groups:
         against = enumerated(group["against_phrase"].unique())
-        text = WORDS["clauses"][verdict].format(system=system, against=against)
+        text = CLAUSES[verdict].format(system=system, against=against)
         if len(set(rows[varying])) > 1:
             text += f" ({enumerated(group[varying].replace('', 'all').unique())})"
         clauses.append(text)

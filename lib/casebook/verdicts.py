@@ -109,7 +109,7 @@ ANSWERS = {
     HURTS: "No, it is worse",
     NO_EFFECT: "No, the difference is too small to matter",
     NO_DIFFERENCE: "No difference",
-    UNDECIDED: "Undecided",
+    UNDECIDED: UNDECIDED.capitalize(),
     NOT_MEASURED: "Cannot be measured here",
 }
 

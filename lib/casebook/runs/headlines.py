@@ -65,7 +65,8 @@ class Headline:
         fields = {"value": _around(value, null), "null": null, "decision": known.get("verdict")}
         fields |= {name: _around(known[name], null) for name in ("low", "high")}
         fields |= {name: _around(known.get(name), 0.0) for name in ("level", "baseline")}
-        fields |= {name: known.get(name) and int(known[name]) for name in ("n", "groups")}
+        counts = {name: known[name] for name in ("n", "groups") if known.get(name) is not None}
+        fields |= {name: int(count) for name, count in counts.items()}
         fields |= {name: known.get(name) for name in ("system", "against", "reason")}
         return cls(question, **fields | names)
 
