@@ -328,8 +328,6 @@ def run_evaluators(
         "refRole": "documents",
         "queryCount": len(test),
         "refCount": n,
-        "embeddingsRoot": None,
-        "refsManifestPath": None,
         "refsManifest": {
             "totalDocuments": n,
             "dimensions": dimensions,
