@@ -102,6 +102,8 @@ def agreement(
 ):
     import pandas as pd
 
+    from casebook.tables import reason_text
+
     if counts:
         layout = {name: layout[name] for name in ("columns", "values", "rows")}
         frame = raters.annotations.read_counts(ratings, counts, **layout)
@@ -119,6 +121,7 @@ def agreement(
     for field, title in BOUNDS.items():
         table[title] = [stats.intervals.bounds_text(*both or (None, None)) for both in table[field]]
     table = table[["coefficient", "estimate", *BOUNDS.values(), "n_items", "reason"]]
+    table["reason"] = table["reason"].map(reason_text)
     note = "these raters: other items; new raters: other items and other raters"
     show(values, as_json, f"level of krippendorff_alpha: {level}", note, table)
 

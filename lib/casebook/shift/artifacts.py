@@ -279,6 +279,8 @@ def run_shift(setup, training, layout, *, scale=None):
         "folder": str(folder),
         "runs": records,
         "note": note,
+        "n": len(test),
+        "groups": len(set(clusters)),
         "values": values,
         "measures": metrics,
     }
@@ -305,6 +307,7 @@ def run_evaluators(
     started = now()
     test = parts["test"]
     _, move, note = applied_shift(training, labels, scale)
+    clusters = group_labels(test)
     evaluation = evaluate_shift(test, test.queries + move, baseline=baseline, mode=mode)
     kind = "evaluation+baseline" if baseline else "evaluation"
     run_id = uuid.uuid4().hex
@@ -345,8 +348,8 @@ def run_evaluators(
             evaluation,
             profile,
             eps=eps,
-            decision=decision,
-            clusters=group_labels(test),
+            decision="point" if note else decision,  # no shift cannot lower anything
+            clusters=clusters,
             seed=setup.seed,
         )
         verdict = report.verdict
@@ -374,6 +377,7 @@ def run_evaluators(
         "verdict": verdict,
         "notes": notes,
         "n": len(test),
+        "groups": len(set(clusters)),
         "note": note,
         "metrics": evaluation.metrics,
     }
