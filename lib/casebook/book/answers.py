@@ -125,8 +125,7 @@ def about(chapters):
     where = f" on {enumerated(names)}" if names else ""
     day = completed(chapters)
     when = f" (completed {day})" if day else ""
-    whom = "For those who build, buy or review legal and insurance AI"
-    return f"{whom}: {answered}{where}{when}."
+    return f"For those who build, buy or review legal and insurance AI: {answered}{where}{when}."
 
 
 def answers(chapters):

@@ -19,7 +19,6 @@ RUBRIC_SHEET = "rubric"
 ABOUT_SHEET = "about"
 # Sides of an answer: left and right, as columns of a form name them and as judgements do.
 FORM_SIDES = {"s1": "left", "s2": "right"}
-POINTS = (1, 2, 3, 4, 5)
 RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
 
 
@@ -61,7 +60,7 @@ def _layout(name, sides=()):
     scales = wording["scales"]
     rated = [f"{scale}_{side}" for side in sides for scale in scales]
     columns = [Column(**column) for column in wording["columns"]]
-    columns[-1:-1] = [Column(column, "rating", 13, POINTS) for column in rated]
+    columns[-1:-1] = [Column(column, "rating", 13, range(1, 6)) for column in rated]
     task = [text.format(scales=enumerated(scales)) for text in wording["task"]]
     return FormLayout(name, wording["key"], tuple(columns), tuple(task), scales)
 

@@ -124,9 +124,10 @@ class ShiftStudy(ScoredSystems):
             choices = fit.choices().reindex(columns=list(_ENDS))
             texts = []
             for column, (ends, tried) in _ENDS.items():
-                for end, count in choices[column].value_counts().reindex(ends).dropna().items():
-                    text = f"{count:.0f} of {len(choices)} folds chose the {column} {end:g}"
-                    texts.append(f"{text}, {tried}")
+                counts = choices[column].value_counts().reindex(ends).dropna().items()
+                chosen = [f"{end:g} in {n:.0f} of {len(choices)} folds" for end, n in counts]
+                if chosen:
+                    texts.append(f"{column} {' and '.join(chosen)}, {tried}")
             if texts:
                 notes[name] = f"{NAMES[name]}: {'; '.join(texts)}."
         return notes
