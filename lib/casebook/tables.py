@@ -11,7 +11,6 @@ import pandas as pd
 from casebook.readers import read_yaml
 from casebook.stats.intervals import bounds_text
 
-COUNTED = ("better", "equal", "worse")
 TALL = 20  # rows above which a table scrolls within the page
 COLUMNS_SHOWN = 7  # that a page shows before a reader asks for the others
 # What begins a block or a span; a bracket only where an address or a name follows it.
@@ -78,7 +77,7 @@ def _cells(column):
     if pd.api.types.is_float_dtype(column):
         defined = column.dropna()
         # Counts that pandas made floats because one is missing; shares of 0 and 1 stay shares.
-        is_count = column.name in COUNTED or defined.abs().max() > 1
+        is_count = column.name in ("better", "equal", "worse") or defined.abs().max() > 1
         if (defined % 1 == 0).all() and is_count:
             spec = "z,.0f"
     has_reasons = _WHY.search(str(column.name))

@@ -10,7 +10,8 @@ segments_group = command_group("segments", "Apply a shift to some queries and sk
 
 @command(group)
 def train(dataset, domain, tenant, as_json, **options):
-    dataset, layout = _located(dataset, domain, tenant)
+    dataset = data.load(dataset)
+    layout = runs.registry.locate(domain, tenant, default=dataset.key)
     setup = shift.artifacts.Setup(dataset, **options)
     folder, values, stats = shift.artifacts.train_shift(setup, layout.results)
     result = {name: value for name, value in values.items() if name != "DeltaVector"}
@@ -80,13 +81,9 @@ def _texts(numbers):
     return texts
 
 
-def _located(dataset, domain, tenant):
-    dataset = data.load(dataset)
-    return dataset, runs.registry.locate(domain, tenant, default=dataset.key)
-
-
 def _trained(dataset, latest, folder, domain, tenant):
-    dataset, layout = _located(dataset, domain, tenant)
+    dataset = data.load(dataset)
+    layout = runs.registry.locate(domain, tenant, default=dataset.key)
     if folder is not None:
         runs.registry.check_tenant(folder, layout.tenant)
     trained = shift.artifacts.find_training(dataset, layout.results, newest=latest, folder=folder)

@@ -95,8 +95,7 @@ def train_shift(setup, root):
     scale = max(means, key=lambda scale: selection_score(before, means[scale]))
     workflow, _ = names_of(data.dataset)
     folder, values = write_training(root, workflow, shift, before, means[scale], scale, labels)
-    split = {part: queries.query_ids for part, queries in parts.items()}
-    write_json(folder / "split.json", split)
+    write_json(folder / "split.json", {part: rows.query_ids for part, rows in parts.items()})
     return folder, values, shift.stats
 
 
