@@ -19,6 +19,7 @@ from casebook.audits.tables import (
     possible_shares,
     read_tables,
 )
+from casebook.errors import InputError
 from casebook.paths import DATA
 
 
@@ -47,6 +48,8 @@ def test_means_of_whole_ratings_and_of_ranks():
     ranks = [check_mean(shown, 5, "reciprocal rank to 10") for shown in ("0.99", "0.5")]
     votes = [check_mean(shown, 300, "0 or 1") for shown in ("0.507", "0.505")]
     assert [verdict[0] for verdict in ratings + ranks + votes] == list("piiippi")
+    with pytest.raises(InputError, match="unknown scale 'stars'"):
+        check_mean("4.2", 50, "stars")
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=30), st.integers(1, 3))

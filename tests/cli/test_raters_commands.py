@@ -142,6 +142,7 @@ def test_a_likert_study_is_analysed(casebook, tmp_path):
 
 WRONG = [
     ("forms x", "Missing option '--rater'"),
+    ("analyse nothing --out=.", "exists: name a new folder"),
     ("forms x --rater=r1", "not of the form LABEL:KIND"),
     ("forms x --rater=r1:lay", "give the answers"),
     ("forms x --log=one.jsonl {raters}", "a comparison needs at least two systems"),

@@ -23,6 +23,7 @@ from casebook.factcheck.judges import ModelStance, PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, CheckerConfig, FactChecker
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
+from casebook.models.language import NoAnswer
 from casebook.readers import read_yaml
 
 HAIL = [{"doc_id": "a", "text": "Hail."}]
@@ -96,9 +97,7 @@ def test_unverifiable_claims_end_early(base):
 def test_crashes_are_outcomes_named_and_counted(base):
     class Unreachable:
         def complete_json(self, prompt, schema):
-            error = InputError("http://127.0.0.1:9: cannot be reached")
-            error.cause = "unreachable"
-            raise error
+            raise NoAnswer("http://127.0.0.1:9: cannot be reached")
 
     results = FactChecker(base).check_all(
         [Claim("1", " and it pays" * 99), Claim("2", ""), Claim("3", "Rain is wet.")]
@@ -110,7 +109,8 @@ def test_crashes_are_outcomes_named_and_counted(base):
     silent = FactChecker(base, ModelStance(Unreachable())).check(
         "Theft must be reported within 24 hours."
     )
-    assert silent.verdict is None and outcomes([silent]) == {"crashed in stance: unreachable": 1}
+    assert silent.verdict is None and outcomes([silent]) == {"crashed in stance: NoAnswer": 1}
+    assert silent.error == "stance: NoAnswer: http://127.0.0.1:9: cannot be reached"
 
 
 @pytest.mark.parametrize(

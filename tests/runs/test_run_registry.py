@@ -188,9 +188,10 @@ def test_rows_of_a_run_are_those_of_its_metric(registry, rows_of):
     other = registry.add("s", 0.5)
     with pytest.raises(NoRows, match="no rows"):
         query_scores(other, "ndcg@3")
-    write_per_query(other / "eval.perQuery.json", rows_of([1, 1, 1]))
-    with pytest.raises(NoRows, match="mean is 1"):
-        query_scores(other, "ndcg@3")
+    for name, message in (("eval.perQuery.json", "mean is 1"), ("eval.perQuery.b.json", "several")):
+        write_per_query(other / name, rows_of([1, 1, 1]))
+        with pytest.raises(NoRows, match=message):
+            query_scores(other, "ndcg@3")
 
 
 def test_rows_of_a_report_by_system_and_column(results, record_of):

@@ -62,6 +62,7 @@ def test_no_answer_is_undetermined():
         judge = ModelValidator(Mock(complete_json=Mock(side_effect=[answer])))
         assert judge(before, edit).outcome == outcome
         assert sum(judge.failures.values()) == int(outcome == UNDETERMINED)
+    assert judge.failures == {"down": 1}
 
 
 def test_the_rules_separate_absurd_from_sensible_edits_that_they_were_not_chosen_on():

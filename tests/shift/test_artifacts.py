@@ -1,5 +1,6 @@
 """Stored trainings: documented fields, the latest, the best, and what cannot be read."""
 
+import datetime
 import json
 import re
 from dataclasses import replace
@@ -11,6 +12,7 @@ from casebook.shift.artifacts import (
     STATS,
     best_training,
     read_training,
+    stamped_folder,
     write_training,
 )
 from casebook.shift.learn import learn_posneg
@@ -81,3 +83,12 @@ def test_the_readable_file_has_the_largest_components(decoys, tmp_path):
     # Fields of the older workflow: 0, as in the document.
     older = ("ImprovementFirst", "ImprovementFirstPlusDelta", "DeltaImprovement")
     assert [values[name] for name in older] == [0, 0, 0]
+
+
+def test_runs_of_one_second_never_share_a_folder(tmp_path):
+    moment = datetime.datetime(2026, 1, 2, 3, 4, 5)
+    first, second = (stamped_folder(tmp_path, "run", moment) for _ in range(2))
+    assert (first.name, second.name) == ("run_20260102_030405_000", "run_20260102_030405_001")
+    first.rmdir()
+    assert stamped_folder(tmp_path, "run", moment) == first
+    assert stamped_folder(tmp_path, "run", moment).name == "run_20260102_030405_002"

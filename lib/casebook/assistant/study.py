@@ -32,7 +32,6 @@ PEOPLE = "rating of people"
 QUESTION = "question repeated"
 AGREEMENT = "AUROC with people's ratings"
 CHANCE = 0.5
-MOST_COPIED = 150  # answers of which copies are made
 ABOUT = ["id", "system", "group", "abstained", "closed"]
 NUMBERS = [QUESTION, *ANSWER_MEASURES, *(f"{measure} baseline" for measure in ANSWER_MEASURES)]
 EMPTY = ["dataset", "measure", "quantity", "system", "value", "n"]
@@ -324,7 +323,8 @@ def people_agreement(rows, measures, **about):
 def explained_answers(log, system, name):
     """Answers of a system as explanations of their contexts, for `casebook.explain.defects`."""
     answers = log[(log["system"] == system) & log["contexts"].map(bool)].set_index("id")
-    answers = answers[~answers["answer"].map(abstains).astype(bool)].head(MOST_COPIED)
+    is_answer = ~answers["answer"].map(abstains).astype(bool)
+    answers = answers[is_answer].head(150)  # each is copied several times
     return Explained(
         name,
         kind="answers",

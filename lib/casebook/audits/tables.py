@@ -19,6 +19,7 @@ from casebook.errors import InputError
 from casebook.runs.headlines import HURTS, NO_DIFFERENCE
 from casebook.runs.items import ALL_TEXTS, item_page
 from casebook.scores import Scores
+from casebook.stats.samples import check_choice
 from casebook.verdicts import WORSE
 
 REPORTED_MEASURES = ("accuracy", "precision", "recall", "f1")
@@ -31,7 +32,6 @@ MEAN_SCALES = {
     "reciprocal rank to 10": (0, *(1 / rank for rank in range(1, 11))),
 }
 """Values whose means are checked; reciprocal ranks only where there are a handful of questions."""
-PERCENT = 1.5  # median of a column from which its values are percent
 POSSIBLE = "possible"
 IMPOSSIBLE = "impossible"
 MEASURE = "share of rows that some confusion matrix gives"
@@ -164,7 +164,8 @@ def _numbers(part, measure):
         problem = f"{measure} {shown[index][:40]!r} is not a number; leave it blank if not reported"
         raise InputError(f"{_where(part.loc[index])}: {problem}")
     has_sign = texts.str.endswith("%")[shown.index]
-    is_percent = has_sign | (numbers[~has_sign].median() > PERCENT)
+    # A median above it is one of percentages.
+    is_percent = has_sign | (numbers[~has_sign].median() > 1.5)
     places = shown.map(lambda text: len(text.partition(".")[2]))
     decimals = places + 2 * is_percent
     values = numbers.where(~is_percent, numbers / 100)
@@ -240,6 +241,7 @@ def reported_items(rows):
 
 def check_mean(shown, n, scale):
     """Verdict on a reported mean of n values, a text with its decimals, of one of `MEAN_SCALES`."""
+    check_choice("scale", scale, MEAN_SCALES)
     sums = np.zeros(1)
     for _ in range(n):
         sums = np.unique(np.add.outer(sums, MEAN_SCALES[scale]).round(DECIMALS))

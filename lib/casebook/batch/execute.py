@@ -37,8 +37,6 @@ QUIET = {
     "TQDM_DISABLE": "1",
 }
 REFUSED = "refused"  # by a reader in the notebook
-_TO_PROJECT = "../../.."  # from results/<run>/notebooks
-_LAST_LINES = 6  # of a traceback that are shown
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -169,7 +167,8 @@ def _write_notebook(notebook, path, parameters, user_files):
             cell.source = translate_parameters(kernel.name, "python", parameters, "Parameters")
     # The notebook is JSON, and what was injected is Python inside it: a path without quotes
     # reads the same in both.
-    text = without_folders(nbformat.writes(notebook) + "\n", user_files, _TO_PROJECT)
+    # From results/<run>/notebooks.
+    text = without_folders(nbformat.writes(notebook) + "\n", user_files, "../../..")
     path.write_text(text, encoding="utf-8")
 
 
@@ -182,7 +181,7 @@ def _failure(notebook, error):
         why = f"{error.ename}: {error.evalue}"
         lines = _plain("\n".join(error.traceback)).splitlines()
         filled = [line.rstrip() for line in lines if line.strip()]
-        last_lines = tuple(filled[-_LAST_LINES:])
+        last_lines = tuple(filled[-6:])  # of a traceback
     text = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
     return text[:1000], cause, last_lines
 

@@ -28,8 +28,6 @@ from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
 
-_PATIENCE = 300.0  # seconds that another builder may take
-
 
 def build_book(run):
     """Render ``results/<run>`` to HTML; an unchanged run is not rendered again."""
@@ -44,7 +42,7 @@ def build_book(run):
     def refusal(owner):
         return f"{target}: another process is at work there ({owner}): wait for it"
 
-    with locked(target / ".lock", refusal, _PATIENCE):
+    with locked(target / ".lock", refusal, 300.0):  # seconds that another builder may take
         for left in target.glob("work-*"):  # by a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(

@@ -27,7 +27,6 @@ from casebook.runs.record import digest, files_of
 from casebook.runs.registry import model_settings_of
 from casebook.tables import escape_markdown
 
-KEPT = "kept for other pages"  # section of a chapter that shows nothing
 HASH_DIGITS = 12  # on a page; the record has them all
 
 
@@ -39,7 +38,7 @@ def for_readers(path, chapter):
         text = f"# {escape_markdown(chapter.title)}\n{text}\n\n{leaderboard_link(chapter)}"
         notebook.cells[0].source = text.rstrip()
     for cell in notebook.cells:
-        if _title(cell) == KEPT:
+        if _title(cell) == "kept for other pages":  # a section that shows nothing
             fold_section(cell)
     answer_first(notebook)
     fold_code(notebook)

@@ -14,8 +14,6 @@ from markupsafe import escape
 from casebook.paths import SHIPPED
 
 ASSETS = SHIPPED / "book" / "assets"
-STYLES = ["custom.css", "front.css"]
-SCRIPTS = ["tables.js", "figures.js"]
 FOLDED = "folded"  # tag of the cell of a heading
 _FOLD = f"<!-- {FOLDED} -->"
 # Roles of the bibliography that ARIA 1.3 deprecates or that do not fit.
@@ -40,9 +38,9 @@ def _add_assets(app, config):
     config.html_search_scorer = str(ASSETS / "scorer.js")
     config.html_use_index = False
     config.html_domain_indices = False
-    for name in STYLES:
+    for name in ["custom.css", "front.css"]:
         app.add_css_file(name)
-    for name in SCRIPTS:
+    for name in ["tables.js", "figures.js"]:
         app.add_js_file(name, loading_method="defer")
 
 

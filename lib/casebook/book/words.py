@@ -17,7 +17,6 @@ from casebook.readers import read_yaml
 FOLDER = Path(__file__).parent
 PAGE = "words"  # of the book
 DATA = "words-data.js"
-LINKED = "run/notebooks/*"
 
 
 @lru_cache(maxsize=1)
@@ -67,7 +66,7 @@ def _write_data(app):
 
 def _link_words(app, pagename, templatename, context, doctree):
     """Load the links on the pages that have any, if the book has the word list."""
-    if fnmatchcase(pagename, LINKED) and PAGE in app.env.found_docs:
+    if fnmatchcase(pagename, "run/notebooks/*") and PAGE in app.env.found_docs:
         for name in (DATA, "words.js"):
             app.add_js_file(name, loading_method="defer")
 

@@ -36,7 +36,6 @@ ALIASES = {
 }
 RUNS = "list compare active history verify decide promote rollback matrix"
 ALIASES |= {f"runs-{name}": f"runs {name}" for name in RUNS.split()}
-INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 
 def _version(value: bool):
@@ -91,7 +90,7 @@ def _run(words):
         # Whoever read what is printed has left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
         return 0
-    if code == INTERRUPTED:
+    if code == 130:  # what typer makes of Ctrl-C
         _complain("interrupted: type the same command again", code)
     return code
 

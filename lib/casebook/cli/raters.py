@@ -108,6 +108,8 @@ def analyse(
     as_json,
     **said,
 ):
+    if out and out.exists():  # before what takes minutes
+        raise InputError(f"{out}: exists: name a new folder, or remove this one")
     returned = raters.read.read_forms(files, columns)
     if not documented and all(form.layout.name != "paired" for form in returned):
         values = printed = _likert_analysis(returned, key, force, said["seed"])

@@ -5,8 +5,6 @@ from casebook.cli.commands import command, echo, say, use_models
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
-MOST_ANSWERS = 3  # experiments whose answers a run prints
-
 
 @command()
 def init(folder, title, author, licence):
@@ -48,7 +46,7 @@ def run(
             echo(f"{item.status:7} {item.cell.name}{why}")
         return
     batch.run.run_batch(planned, run, report=say, **options)
-    for item in planned if len(planned) <= MOST_ANSWERS else ():
+    for item in planned if len(planned) <= 3 else ():  # of few experiments also the answers
         for headline in runs.headlines.read_headlines(run, item.cell.name):
             echo(f"{headline.question}\n    {headline.sentence}")
     echo(f"results/{run}: next, casebook build --run {run}")

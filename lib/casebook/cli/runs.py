@@ -12,8 +12,6 @@ from casebook.readers import read_yaml
 
 group = command_group("runs", "List, compare and promote runs of any experiment.")
 
-STDERR = 2  # standard output is for results
-
 
 def _registry(context, **options):
     context.obj = options
@@ -143,7 +141,8 @@ def matrix(context, spec, dry, as_json):
     for name, text in commands.items():
         say(f"{name}: {text}")
         words = [sys.executable, "-m", "casebook", *shlex.split(text)]
-        if subprocess.run(words, stdout=STDERR, check=False).returncode:
+        # Standard output is for results.
+        if subprocess.run(words, stdout=2, check=False).returncode:
             failed.append(name)
             if plan.get("stopOnFailure", True):
                 break

@@ -19,7 +19,6 @@ MAX_MISSING = 0.05
 LAYOUT = "corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
 PARTS = ("corpus", "queries", "qrels")
 PAIR = ["query", "document"]
-MOST_EXAMPLES = 3  # of a defect
 
 
 def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING, card=None):
@@ -205,7 +204,7 @@ def folder_defects(folder):
     for check, names in checks.items():
         found = names.dropna()
         if len(found):
-            examples = "; ".join(found[:MOST_EXAMPLES])
+            examples = "; ".join(found[:3])
             yield f"{check}: {len(found):,} of {len(names):,}, such as {examples}"
 
 

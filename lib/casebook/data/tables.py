@@ -34,7 +34,6 @@ from casebook.text import printable
 # Roles of columns by door, each with the exact names that are read.
 ROLES = read_yaml(Path(__file__).with_name("roles.yml"))
 MOST_COLUMNS = 10_000
-MOST_PAIRS = 3  # that a refusal proposes
 LONGEST = 300  # characters of a refusal
 # Variable of the environment where parameters are typed, as ``-p columns=``, and no options.
 IN_EXPERIMENT = "CASEBOOK_IN_EXPERIMENT"
@@ -70,7 +69,7 @@ def short(value):
 
 def to_type(option, value):
     """What to type, an option or in an experiment a parameter; of many pairs the first ones."""
-    pairs = [*value.items()][:MOST_PAIRS] if isinstance(value, dict) else []
+    pairs = [*value.items()][:3] if isinstance(value, dict) else []
     if os.environ.get(IN_EXPERIMENT):
         name = "records" if option == "rows" else option
         text = json.dumps(dict(pairs), ensure_ascii=False) if pairs else value

@@ -37,7 +37,6 @@ FAITHFULNESS = [name for name in DETECTORS if name.endswith(" faithfulness")]
 WORDS = ["corrected", "documented", "code"]
 LOWER = "share of copies that score lower"
 FEW = 5  # measures, of which a sentence names all
-NO_WORD = "no explanation has a content word"
 
 
 # --- copies
@@ -177,7 +176,7 @@ def lower_scores(explained, copies, margin=None, **settings):
         unmeasured = None
         if judged.empty:
             judged = lower.fillna(0.0)
-            unmeasured = NO_WORD
+            unmeasured = "no explanation has a content word"
         about = {"part": DEFECTS[defect], "unmeasured": unmeasured}
         about["clusters"] = pd.Series(explained.source_of).loc[judged.index]
         about |= {"dataset": explained.name, "title": explained.title}

@@ -18,9 +18,7 @@ from casebook.text import STOP_LIST, passages, token_spans, tokens
 
 SENTENCES = read_yaml(Path(__file__).with_name("sentences.yml"))
 MOST_SENTENCES = 2  # about one result
-MAX_WORDS = 200  # of a passage
 MOST_TERMS = 3  # named in a sentence
-SHORTEST_TERM = 3
 _TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
@@ -86,7 +84,7 @@ class Explainer:
         query = facts.in_words(facts.query_text(sheet))
         start = 0
         cut = []
-        for window in passages(text, MAX_WORDS) or (text,):
+        for window in passages(text, 200) or (text,):  # words
             start = text.index(window, start)
             shared = self.weights.shared(query, window)
             weight = sum(self.weights.weight(term) for term, _, _ in shared)
@@ -142,7 +140,7 @@ def positions_of(text, domain=SHIPPED_DOMAIN):
 @lru_cache(maxsize=4096)
 def terms(text):
     spans = token_spans(text)
-    return [span for span in spans if len(span[0]) >= SHORTEST_TERM and span[0] not in STOP_LIST]
+    return [span for span in spans if len(span[0]) >= 3 and span[0] not in STOP_LIST]
 
 
 class TermWeights(Vocabulary):

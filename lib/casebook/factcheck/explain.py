@@ -41,7 +41,6 @@ _VERDICT_WORDS = {
 }
 # What the documented rule calls NOT_SUPPORTED need not be refuted by anything.
 _DOCUMENTED_WORDS = _VERDICT_WORDS | {NOT_SUPPORTED: "is not supported"}
-N_RANDOM_SETS = 50
 _LETTER = re.compile(r"[^\W_]")
 
 #: The fewest items of evidence without which the verdict would be another, and that verdict.
@@ -171,7 +170,7 @@ def quality(result, explanation, rule, seed=0):
     }
     rng = generator(seed, f"explanation {result.claim_id}")
     drawn = []
-    for _ in range(N_RANDOM_SETS):
+    for _ in range(50):  # as many items, at random
         places = rng.choice(len(evidence), len(cited), replace=False)
         drawn.append([evidence[place] for place in places])
     for kind, sets in {"": [cited], "_random": drawn}.items():

@@ -151,8 +151,7 @@ class FactChecker:
         try:
             return self._checked(stages, result, passages)
         except Exception as error:
-            cause = getattr(error, "cause", None) or type(error).__name__
-            message = f"{stages.current}: {cause}: {error}"[:500]
+            message = f"{stages.current}: {type(error).__name__}: {error}"[:500]
             return result._replace(claim=str(claim)[:200], error=message)
 
     def _checked(self, stages, result, given):

@@ -24,7 +24,6 @@ from casebook.verdicts import INTERVAL_BY_UNIT
 
 OUTCOMES_IN_BLOCK = 2**21
 LEVEL = 0.95
-TAILS = (0.025, 0.975)
 MEASURES = ("ece", "ece_debiased")
 
 
@@ -88,7 +87,7 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
     for drawn in resample_counts(codes.max() + 1, n_resamples, seed):
         blocks.append(_statistics(drawn[:, codes], y, p, bins))
     draws = pd.concat(blocks)
-    quantiles = draws.quantile(TAILS)
+    quantiles = draws.quantile((0.025, 0.975))
     moved = quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
     if found["ece"] <= chance.quantile(LEVEL):
         moved.iloc[0] = 0.0

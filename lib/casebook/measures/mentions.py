@@ -1,6 +1,6 @@
 """What an explanation and a source name alike, and what one turns round.
 
-`agreement` compares numbers, dates, provisions and parties; `find_flip` finds negation and
+`share_named` compares numbers, dates, provisions and parties; `find_flip` finds negation and
 modality that a sentence and its source do not share: a rule of thumb over words, not an
 entailment model, whose rate is reported beside that of mismatched sources.
 """
@@ -115,26 +115,18 @@ def _value(match):
     return f"{number}%" if "p" in parts else number
 
 
-def agreement(explanation, source):
-    """What an explanation names, by kind: what a source names too, and what it lacks."""
-    in_source = mentions(source)
-    text = _spaced(source)
-    kinds = {}
-    for kind, named in mentions(explanation).items():
-        missing = named - in_source[kind]
-        if kind == "party":
-            missing = {side for side in missing if _spaced(side) not in text}
-        kinds[kind] = (sorted(named - missing), sorted(missing))
-    return kinds
-
-
 def share_named(explanation, source):
     """Share of what an explanation names that a source names too, None where it names nothing."""
+    in_source = mentions(source)
+    text = _spaced(source)
     n_shared = 0
     n_named = 0
-    for shared, missing in agreement(explanation, source).values():
+    for kind, named in mentions(explanation).items():
+        shared = named & in_source[kind]
+        if kind == "party":
+            shared |= {side for side in named if _spaced(side) in text}
         n_shared += len(shared)
-        n_named += len(shared) + len(missing)
+        n_named += len(named)
     return n_shared / n_named if n_named else None
 
 

@@ -18,8 +18,6 @@ from scipy.sparse.csgraph import connected_components
 from casebook.errors import InputError
 from casebook.stats.samples import check_count, generator
 
-ATTEMPTS = 200  # to assign raters so that common items link all of them
-
 
 def opaque_id(secret, *parts):
     """An id that only the secret leads back to what it names."""
@@ -97,7 +95,7 @@ def make_design(items, systems, raters, secret, per_item=None):
 
 def _linked_teams(n_comparisons, n_raters, per_item, rng):
     """The least loaded raters for each comparison; of few, only some choices link all raters."""
-    for _ in range(ATTEMPTS):
+    for _ in range(200):  # to assign raters so that common items link all of them
         loads = np.zeros(n_raters, dtype=int)
         links = np.zeros((n_raters, n_raters))
         teams = np.zeros((n_comparisons, per_item), dtype=int)

@@ -47,7 +47,6 @@ from casebook.raters.preference import MARGIN
 
 STUDIES = 400  # simulated, for the power that is registered
 WIN_RATE = 0.65  # for which the power is stated
-BETWEEN_PASSAGES = "\n\n* * *\n\n"
 GREY = PatternFill("solid", start_color="FFE7E6E6")
 TOP = Alignment(wrap_text=True, vertical="top")
 
@@ -129,7 +128,7 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         for item, passages in texts["evidence"].items():
             # In an order that tells no system.
             chance = hidden_chance(secret, f"evidence of {item}")
-            shown = BETWEEN_PASSAGES.join(chance.permutation(passages))
+            shown = "\n\n* * *\n\n".join(chance.permutation(passages))
             texts.loc[item, "evidence"] = shown or "(no passages)"
     texts, changes = _cleaned(texts)
     rows = design.rename(columns={"item_id": "item"})

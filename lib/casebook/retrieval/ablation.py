@@ -31,8 +31,6 @@ from casebook.stats.samples import check_choice
 
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROL_SYSTEMS = ("random", "constant")
-NO_DOCUMENT = ""  # id that no judgement names
-PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
 FIRST = 10  # documents that a reader sees
 POOL = 50  # documents that a last stage orders
 FUSED = "Fused"  # the first documents of any list
@@ -141,7 +139,7 @@ class CallableResult:
 def measured(dataset, run, measures):
     """Measures of a run, queries x measures; one without a document counts as 0."""
     if not any(run.values()):
-        run = {query: {NO_DOCUMENT: 0.0} for query in run}
+        run = {query: {"": 0.0} for query in run}  # an id that no judgement names
     return evaluate(dataset.qrels, run, measures).frame()
 
 
@@ -312,7 +310,7 @@ def halves(data, first=None, second=None):
 
 def published_figures(key):
     """Figures that others published for a data set, and our settings: a list of records."""
-    return read_yaml(PUBLISHED_FIGURES).get(key, [])
+    return read_yaml(Path(__file__).with_name("published.yml")).get(key, [])
 
 
 def data_table(dataset):

@@ -29,7 +29,6 @@ EVALUATION_DEPTH = 100
 # weight.
 _WEIGHT_POWERS = {"bm25_stemmed": 1.0, "dense": 0.5}
 # Passages fetched for each document wanted; more are fetched when they are too few.
-_OVERSAMPLING = 4
 
 # Queries that are treated alike, by which settings; the documents that they may find [1 or Q,
 # documents], or None; those that are ranked in any case; the weight of semantic evidence in each;
@@ -350,7 +349,7 @@ def _search_documents(search, owner, batch):
     mask = None if batch.allowed is None else batch.allowed[:, owner]
     fetch = batch.depth
     if len(owner) > owner[-1] + 1:
-        fetch *= _OVERSAMPLING
+        fetch *= 4
     while True:
         fetch = min(fetch, len(owner))
         lists = search(k=fetch, allowed=mask)

@@ -16,15 +16,11 @@ from casebook.stats.samples import number_or_none
 STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
 ALL_TEXTS = frozenset({"items", "documents"})  # of a user's own data, or in words of ours
 LONGEST_TEXT = 400  # characters of an item's own text
-OPENING = 120  # characters of a document
-MOST_BYTES = 250_000  # of one chapter's items, so that a report stays small
 NOT_FIELDS = ("id", "text", "marked", "cells")
 # Of the questions of a study of rankings.
-MOST_MEASURES = 5
 DEPTH = 10
 FIRST = f"first {DEPTH} documents"
 NOTHING = f"nothing relevant in the first {DEPTH}"
-MOST_BYTES_OF_RANKINGS = 900_000  # every system is kept
 
 
 def item_page(
@@ -40,7 +36,7 @@ def item_page(
     documents=None,
     item_texts=(),
     document_texts=(),
-    most_bytes=MOST_BYTES,
+    most_bytes=250_000,  # so that a report stays small
 ):
     """Single items for a page of their own, as many as there is room for.
 
@@ -116,7 +112,7 @@ def item_page(
     def collect(count):
         positions = {}  # of the documents that are named, in the list of these
         kept = [_item(row, texts, positions) for row in rows[:count]]
-        openings = [[name, one_line(texts[name], OPENING)] for name in positions]
+        openings = [[name, one_line(texts[name], 120)] for name in positions]
         by_system = [flags.xs(name, level=1).head(count) for name in systems]
         return head | {
             "items": kept,
@@ -139,7 +135,7 @@ def ranking_items(
     tags=None,
     part_of=(),
     ready=(),
-    most_bytes=MOST_BYTES_OF_RANKINGS,
+    most_bytes=900_000,  # every system is kept
 ):
     """Questions of a study of rankings, those first on which its systems differ most.
 
@@ -157,7 +153,7 @@ def ranking_items(
         What a reader may want to see beside where ``focus`` is worse: text, system, and the system
         that is better there; left out if one was not run.
     """
-    measures = list(study.scores)[:MOST_MEASURES]
+    measures = list(study.scores)[:5]  # that fit on a page
     runs = study.runs()
     systems = sorted(runs, key=lambda name: name != focus)
     compared = study.scores[measures[0]].drop(columns=list(study.controls), errors="ignore")

@@ -265,7 +265,6 @@ CONTRAST_COLUMNS = (
     "family",
     "reason",
 )
-TEXT_COLUMNS = ("verdict", "family", "reason")
 
 
 def measure_table(name, systems, levels, contrasts, margin=None):
@@ -297,7 +296,7 @@ def _by_column(rows, columns):
     table = {}
     for column, values in rows.reindex(columns=list(columns)).items():
         defined = values.astype(object).where(values.notna(), None).tolist()
-        if column in TEXT_COLUMNS:
+        if column in ("verdict", "family", "reason"):
             words = sorted({value for value in defined if value})
             defined = [words.index(value) if value else None for value in defined]
             defined = {"words": words, "rows": defined}

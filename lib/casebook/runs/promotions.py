@@ -26,7 +26,6 @@ from casebook.runs.record import RECORD, metric_key, require, utc
 LOG = "_active/history.jsonl"
 HEAD = "_heads/history.json"
 NO_LINE = "0" * 64  # the hash that stands for the line before the first one
-_WAIT_FOR_WRITER = 60.0  # seconds
 
 
 def read_promotions(root, metric=None):
@@ -166,7 +165,7 @@ def _writing(root):
     folder = (root / LOG).parent
     folder.mkdir(parents=True, exist_ok=True)
     refusal = f"{folder}: held by {{}}; try again later"
-    with locked(folder / ".lock", refusal.format, _WAIT_FOR_WRITER):
+    with locked(folder / ".lock", refusal.format, 60.0):  # seconds
         yield
 
 

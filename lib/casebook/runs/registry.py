@@ -45,7 +45,6 @@ from casebook.runs.record import (
 from casebook.sheets import table_from_csv
 from casebook.stats.intervals import bootstrap_mean
 
-DEFAULT_DOMAIN = "insurance"
 TENANTS = "tenants"
 
 # --- where
@@ -53,7 +52,7 @@ TENANTS = "tenants"
 RegistryFolders = namedtuple("RegistryFolders", "root home results tenant")
 
 
-def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
+def locate(domain=None, tenant=None, runs_root=None, default="insurance"):
     """Folders of a domain, by default `default`, and of a tenant; creates nothing."""
     if domain and runs_root:
         raise InputError("--domain has no effect with --runs-root: leave one of them out")
@@ -239,7 +238,7 @@ class NoRows(Exception):
 def query_scores(folder, metric):
     """Score and group of every query behind a metric of a run.
 
-    The rows are in the first ``eval.perQuery*.json`` of the folder, or in the rows of the report.
+    The rows are in the one ``eval.perQuery*.json`` of the folder, or in the rows of the report.
     They count only if their mean is the metric: a table may hold other queries, such as a held-out
     half. A run of which any output is gone or was altered is refused.
     """
@@ -248,6 +247,8 @@ def query_scores(folder, metric):
     if value is None:
         raise NoRows(f"{folder.name} holds no value of {metric!r}")
     files = sorted(folder.glob(f"{PER_QUERY_PREFIX}*.json"))
+    if len(files) > 1:
+        raise NoRows(f"several {PER_QUERY_PREFIX} files")
     if files:
         rows = read_per_query(files[0])
         queries = rows["QueryId"].str.lower()

@@ -20,7 +20,6 @@ from casebook.stats.tests import holm, paired_randomization
 # Mean rank displacement above which a fact type is called decisive, documented.
 DECISIVE_DISPLACEMENT = 1.5
 # Fact types that a documented rank correlation needs.
-LEAST_COMMON = 3
 
 
 # ---- sensitivity of retrieval to each fact type
@@ -135,7 +134,8 @@ def documented_evaluation(scores, annotations, threshold=DECISIVE_DISPLACEMENT, 
 
 def _ranked(pairs):
     ranked = pairs.dropna(subset=["score", "importance"]).groupby("case_id")
-    return [of_case for _, of_case in ranked if len(of_case) >= LEAST_COMMON]
+    # Of two ranks the correlation is 1 or -1.
+    return [of_case for _, of_case in ranked if len(of_case) >= 3]
 
 
 def _documented_spearman(of_case):

@@ -24,7 +24,6 @@ from casebook.sensitivity.domain import (
 from casebook.text import fold
 
 LONGEST_READ = 12_000  # characters, as the documented system
-OLDEST_READ = 110
 HEAD = 4_000  # characters that hold a cause title
 REACH = 60  # characters in which a word says what a number is about
 
@@ -156,7 +155,7 @@ def _numbers(text, kind):
     said = {""}  # two numbers about one subject would contradict each other
     for match in sorted(matches, key=re.Match.start):
         value = quantity(match["value"])
-        largest = OLDEST_READ if kind == "ages" else facts.LARGEST_NUMBER
+        largest = 110 if kind == "ages" else facts.LARGEST_NUMBER
         is_whole = kind != "ages" or value == int(value)
         if not 0 < value <= largest or not is_whole or _is_limit(text, match):
             continue

@@ -29,8 +29,6 @@ Decision = namedtuple("Decision", "outcome reason")
 
 # ---- by rules, most of which are data in words.yml
 
-LEAST_GUILTY = 7  # years
-LEAST_EMPLOYED = 14
 _WORK_OR_LEASE = {"Employee", "Contractor", "Tenant", "Licensee"}
 
 
@@ -92,11 +90,11 @@ def _number(before, edit, domain):
     if side is None:
         return None
     party = getattr(before.parties, f"{side}_type")
-    is_child = party in _WORK_OR_LEASE and value < LEAST_EMPLOYED
+    is_child = party in _WORK_OR_LEASE and value < 14  # years
     if is_child or (party == "Minor" and value >= facts.ADULT):
         return f"no {party} is {edit.new} years old"
     is_criminal = "criminal" in _marks(before, side, domain)
-    if is_criminal and value < LEAST_GUILTY and party != "State":
+    if is_criminal and value < 7 and party != "State":
         return f"nobody is guilty at {edit.new} years"
     return None
 
@@ -140,7 +138,7 @@ class ModelValidator:
 
     def notes(self):
         # What the model was asked and did not answer, and the cost.
-        notes = [f"{count} answers missing: {cause}" for cause, count in self.failures.items()]
+        notes = [f"{count} answers missing: {why}" for why, count in self.failures.most_common(3)]
         return [*notes, f"the validator: {costs_in_words(self.model.costs)}"]
 
     def __call__(self, before, edit):
@@ -150,9 +148,9 @@ class ModelValidator:
             answer = self.model.complete_json(question, Judgement)
             judged = Judgement.model_validate(answer, strict=True)
         except (CasebookError, ValueError, OSError) as error:
-            cause = getattr(error, "cause", None) or "nonsense"
-            self.failures[cause] += 1
-            return Decision(UNDETERMINED, f"no answer: {cause}")
+            why = " ".join(str(error).split())[:100]
+            self.failures[why] += 1
+            return Decision(UNDETERMINED, f"no answer: {why}")
         if judged.plausible and judged.changes_operative_fact:
             return Decision(ACCEPT, "plausible and operative")
         return Decision(REJECT, "not operative" if judged.plausible else "not plausible")

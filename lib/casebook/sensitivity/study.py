@@ -40,10 +40,8 @@ from casebook.tables import FACTS
 RANDOM_ORDER = "random"
 TYPE_ALONE = "type alone"
 DOCUMENTED_SCORE = "mean displacement"
-SIMPLE_SYSTEM = "bm25"  # the simple system that others are compared with
 BEYOND = "normalised footrule beyond placebos"
 AREA = "AUROC"
-LEAST_COSINE = 0.45  # below it two wordings do not ask the same
 OTHER_QUESTION = "{}, other question"
 
 NAMES = SYSTEM_NAMES | {
@@ -156,7 +154,7 @@ class SensitivityStudy:
 
         The intervals hold together (Bonferroni).
         """
-        simple = [TYPE_ALONE, SIMPLE_SYSTEM]
+        simple = [TYPE_ALONE, "bm25"]
         simple = [name for name in simple if name in self.pairs and name != system]
         rows = self._contrasts([(system, name) for name in simple], margin)
         rows = rows.sort_values("baseline", ascending=False, kind="stable", ignore_index=True)
@@ -325,7 +323,8 @@ def wording_pairs(dataset, encoder):
         np.fill_diagonal(cosines, -np.inf)
         nearest = cosines.argmax(axis=1)
         is_mutual = (nearest[first] == second) & (nearest[second] == first)
-        pairs = pairs[is_mutual & (pairs["cosine"] >= LEAST_COSINE)]
+        # Below it two wordings do not ask the same.
+        pairs = pairs[is_mutual & (pairs["cosine"] >= 0.45)]
     return pairs.reset_index(drop=True)
 
 

@@ -259,7 +259,6 @@ EDGE_MEASURES = (FOOTRULE, DISPLACEMENT)
 # Status of an edge; only those that are ok are measured.
 OK = "ok"
 NOOP = "noop"
-BOTH_EMPTY = "both_empty"
 POOR_QUERY = "poor_query"
 _FACT = ("fact_type", "item", "old", "new", "removed", "added")
 _COLUMNS = ["case_id", "parent", "node", "depth", *_FACT, "status", "reason", *EDGE_MEASURES]
@@ -302,7 +301,7 @@ def _rows(edges):
         lists = node.parent.ranking.cases, node.ranking.cases
         status = NOOP if node.edit.noop else OK
         if not any(lists):
-            status = BOTH_EMPTY
+            status = "both_empty"
         elif tree.poor:
             status = POOR_QUERY
         reason = tree.poor if status == POOR_QUERY else None

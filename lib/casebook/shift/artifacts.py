@@ -1,5 +1,7 @@
 """What `casebook shift train`, `run` and `eval` do and store, under the documented names."""
 
+import contextlib
+import itertools
 import uuid
 from collections import namedtuple
 from pathlib import Path
@@ -142,12 +144,12 @@ def write_training(root, workflow, shift, before, after, scale, labels):
 
 
 def stamped_folder(root, stem, moment):
-    """A new folder named after a moment, and numbered within its second."""
-    name = f"{stem}_{moment:%Y%m%d_%H%M%S}"
-    number = len(list(Path(root).glob(f"{name}_*")))
-    folder = Path(root) / f"{name}_{number:03d}"
-    folder.mkdir(parents=True)
-    return folder
+    """A new folder named after a moment, with the next free number of its second."""
+    for number in itertools.count():
+        folder = Path(root) / f"{stem}_{moment:%Y%m%d_%H%M%S}_{number:03d}"
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
 
 
 def _write_readable(path, values):

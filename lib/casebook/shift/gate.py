@@ -24,7 +24,6 @@ NDCG = "NdcgEvaluator"
 MRR = "MrrEvaluator"
 EVALUATORS = (COSINE, MARGIN, NDCG, MRR)
 _RANKING = {NDCG: "original:NDCG@10", MRR: "RR"}
-_SMALLEST_NORM = 1e-12
 _EPS = 0.005  # a gate's tolerance, no margin of a verdict
 _STRICT_EPS = 1e-6
 PROFILES = {  # tolerated loss, by evaluator
@@ -59,7 +58,7 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
         means["delta"] = means["shift"] - means["baseline"]
         for kind, values in means.items():
             metrics |= values.add_suffix(f".{kind}").to_dict()
-    is_whole = np.linalg.norm(vectors, axis=1) > _SMALLEST_NORM  # NaN is degenerate too
+    is_whole = np.linalg.norm(vectors, axis=1) > 1e-12  # NaN is degenerate too
     degenerate = frames["shift"].index[~is_whole].tolist()
     return EvaluatorRun(metrics, frames.get("baseline"), frames["shift"], degenerate)
 
