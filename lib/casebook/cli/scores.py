@@ -121,7 +121,7 @@ def agreement(
     table = pd.DataFrame.from_dict(values, "index").rename_axis("coefficient").reset_index()
     for field, title in BOUNDS.items():
         table[title] = [stats.intervals.bounds_text(*both or (None, None)) for both in table[field]]
-    table["reason"] = table["reason"].map(reason_text)
+    table["reason"] = table["reason"].map(reason_text, na_action="ignore")
     note = "these raters: other items; new raters: other items and other raters"
     show(values, as_json, f"level of krippendorff_alpha: {level}", note, table[SHOWN])
 

@@ -1,6 +1,6 @@
 """``casebook shift | segments``: learn a shift, evaluate it, gate it, apply it to some queries."""
 
-from casebook import data, runs, shift, stats, tables
+from casebook import data, runs, shift, stats
 from casebook.cli.commands import command, command_group, lines_of, show
 
 TESTED = "means over n = {n} test questions in {groups} groups"
@@ -73,10 +73,12 @@ def compare(segments, seed, as_json):
 
 
 def _texts(numbers):
+    from casebook.tables import reason_text
+
     texts = {}
     for name, number in numbers.items():
         value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
-        reason = tables.reason_text(number["reason"] or "")
+        reason = reason_text(number["reason"] or "")
         texts[name] = f"{value} {stats.intervals.bounds_text(*number['ci'])} {reason}".rstrip()
     return texts
 
