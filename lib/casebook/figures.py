@@ -30,7 +30,6 @@ COLOURS = {
     GRID: "grid",
     "#ffffff": "paper",
 }
-SMALLEST_MARK = 14  # points that a mark is wide and high at least
 WIDE = 8.0  # inches: letters of 11 points have the size of a caption where a column is wide
 _LEAST_SCALE = 0.93  # of letters on a phone; a wider figure is scrolled within its frame
 _COLOUR = re.compile(f"({'|'.join(COLOURS)})")
@@ -121,7 +120,7 @@ def _marks(figure, height):
         corners = mark["axes"].transData.transform(mark["ends"]) * 72 / figure.dpi
         if not np.isfinite(corners).all():
             continue
-        size = np.maximum(np.abs(corners[1] - corners[0]), SMALLEST_MARK)
+        size = np.maximum(np.abs(corners[1] - corners[0]), 14)  # points
         left, bottom = corners.mean(axis=0) - size / 2
         width, tall = size
         top = height - bottom - tall

@@ -14,17 +14,9 @@ from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs, measure_table, number
 from casebook.scores import Choice
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
-from casebook.tables import Table, with_interval
+from casebook.tables import ABOUT, Table, with_interval
 from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, NEUTRAL, OPPOSITE
 
-# What rows are of stands in the caption, so readers need no columns of it.
-ABOUT = [
-    *("measure", "quantity", "dataset", "title", "part", "unit", "cluster", "margin"),
-    *("family", "comparisons", "of", "of_name", "of_phrase", "system_unit", "against_unit"),
-    *("system", "system_name", "system_phrase", "against", "against_name", "against_phrase"),
-    *("role", "note", "neutral", "null", "control", "control_name", "groups"),
-    *("level", "baseline", "p"),
-]
 NOT_KEPT = ("_phrase", "_unit", "note")  # what only sentences are made of
 TITLES = {"p_adjusted": "corrected p", "tie_class": "tie class"}
 

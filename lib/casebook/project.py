@@ -9,28 +9,13 @@ from string import Template
 from casebook import __version__
 from casebook.files import new_folder, write_text
 from casebook.paths import DATA, SHIPPED
+from casebook.readers import read_yaml
 from casebook.runs.record import now
 from casebook.tables import escape_markdown
 
 STARTER = Path(__file__).with_name("starter")
-# Hidden files and folders have plain names in the package.
-PLACES = {
-    "README.md": "README.md",
-    "CITATION.cff": "CITATION.cff",
-    "_config.yml": "_config.yml",
-    "_toc.yml": "_toc.yml",
-    "requirements.txt": "requirements.txt",
-    "experiments.yml": "notebooks/experiments.yml",
-    "gitignore": ".gitignore",
-    "conftest.py": "conftest.py",
-    "nbval.cfg": "nbval.cfg",
-    "pytest.ini": "pytest.ini",
-    "pre-commit-config.yaml": ".pre-commit-config.yaml",
-    "github/report.yml": ".github/workflows/report.yml",
-    "cards.md": "data/cards/README.md",
-    "book/index.md": "book/index.md",
-    "book/_toc.yml": "book/_toc.yml",
-}
+# Where each file of the package goes.
+PLACES = read_yaml(Path(__file__).with_suffix(".yml"))
 
 
 def start_project(folder, title, author, licence=None):

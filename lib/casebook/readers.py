@@ -20,7 +20,6 @@ import yaml
 from casebook.errors import InputError
 
 csv.field_size_limit(50 << 20)  # the usual limit would refuse a long claim
-LIKELY = 0.75  # similarity from which on a name may be a slip of another
 DEEPER = {
     yaml.MappingStartEvent: 1,
     yaml.SequenceStartEvent: 1,
@@ -168,7 +167,7 @@ def part_of(value, path):
 def near_names(name, names, n=1):
     """Up to `n` of the names that another is likely a slip of, the nearest first."""
     by_spelling = {str(candidate).casefold(): candidate for candidate in reversed([*names])}
-    matches = difflib.get_close_matches(str(name).casefold(), by_spelling, n, LIKELY)
+    matches = difflib.get_close_matches(str(name).casefold(), by_spelling, n, 0.75)  # of similarity
     return [by_spelling[match] for match in matches]
 
 

@@ -20,6 +20,7 @@ _MARKDOWN = re.compile(
 _WORDS = read_yaml(Path(__file__).with_suffix(".yml"))
 REASON_TEXTS = _WORDS["reasons"]
 FACTS = _WORDS["facts"]
+ABOUT = _WORDS["about"]
 _CODE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 _WHY = re.compile(r"\b(reason|why|because)\b", re.IGNORECASE)
 

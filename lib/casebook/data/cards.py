@@ -13,18 +13,7 @@ from casebook.errors import InputError
 from casebook.readers import read_yaml
 
 # Loaders that a card may name, functions of casebook.data.sets, and the kind of data of each.
-KIND_OF_LOADER = {
-    "beir": "retrieval",
-    "beir_halves": "retrieval",
-    "consumer_contracts": "retrieval",
-    "irled": "retrieval",
-    "pdpabench": "retrieval",
-    "privacy_qa": "retrieval",
-    "climate_fever": "claims",
-    "feverous_s": "claims",
-    "own_claims": "claims",
-    "pdpabench_votes": "votes",
-}
+KIND_OF_LOADER = read_yaml(Path(__file__).with_name("sets.yml"))["loaders"]
 # Beginnings of SPDX names of licences under which a report may show whole texts.
 OPEN_LICENCES = ("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-")
 

@@ -22,7 +22,6 @@ HALVES = 2022
 NAMES = read_yaml(Path(__file__).with_name("sets.yml"))
 # What a format of claims calls its fields and labels.
 FORMATS = NAMES["claims"]
-EVIDENCE_COLUMNS = ["claim_id", "source", "text"]
 
 
 def beir(card, files, split):
@@ -218,7 +217,7 @@ def load_claims(path, kind="plain"):
         row = {"claim_id": name, "claim": None, "label": known, "original_label": label}
         rows[name] = row | record
     claims = pd.DataFrame([*rows.values()], dtype=object).rename(columns=layout["columns"])
-    evidence = pd.DataFrame(passages, columns=EVIDENCE_COLUMNS)
+    evidence = pd.DataFrame(passages, columns=["claim_id", "source", "text"])
     return claim_set(Path(path).name.split(".")[0], "all", claims, evidence)
 
 

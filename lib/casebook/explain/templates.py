@@ -17,8 +17,6 @@ from casebook.sensitivity.extract import extract_sheet
 from casebook.text import STOP_LIST, passages, token_spans, tokens
 
 SENTENCES = read_yaml(Path(__file__).with_name("sentences.yml"))
-MOST_SENTENCES = 2  # about one result
-MOST_TERMS = 3  # named in a sentence
 _TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
@@ -112,14 +110,14 @@ class Explainer:
         # Sections have a sentence of their own.
         others = sheet.model_copy(update={"sections_cited": ()})
         query = facts.in_words(facts.query_text(others))
-        spans = self.weights.shared(query, passage.text)[:MOST_TERMS]
+        spans = self.weights.shared(query, passage.text)[:3]  # that a sentence can name
         if spans:
             words, starts, ends = zip(*spans, strict=True)
             text = SENTENCES["terms"].format(", ".join(words))
             support = list(map(passage.support, starts, ends))
             sentences.append(Sentence(text, "terms", support))
         nothing = [Sentence(SENTENCES["nothing"], "nothing")]
-        return Explanation(sentences[:MOST_SENTENCES] or nothing)
+        return Explanation(sentences[:2] or nothing)
 
 
 # --- facts

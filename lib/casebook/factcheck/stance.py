@@ -40,7 +40,6 @@ for _line in CLAIM_WORDS["opposites"]:
         OPPOSITES[_first].add(_other)
         OPPOSITES[_other].add(_first)
 _CLAUSE = re.compile(r"[,;:.]\s+|\s+(?:but|yet|although)\s+")
-MOST_TEXTS = 10_000  # whose vectors are kept in memory
 BESIDE = 0.6  # share of the best document's words that a document must have
 ALONE = 0.9  # share of all documents' words with which a document is judged alone
 
@@ -53,7 +52,7 @@ encoder = cache(SentenceEncoder)
 remembered = lru_cache(maxsize=20_000)
 
 
-@lru_cache(maxsize=MOST_TEXTS)
+@lru_cache(maxsize=10_000)  # texts whose vectors are kept
 def vectors_of(text):
     """Vector of a text, and those of its words: means over their tokens, by the encoder."""
     pooled, tokens = encoder().encode_both([text])

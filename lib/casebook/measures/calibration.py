@@ -22,7 +22,6 @@ from casebook.stats.intervals import (
 from casebook.stats.samples import generator, row_blocks
 from casebook.verdicts import INTERVAL_BY_UNIT
 
-OUTCOMES_IN_BLOCK = 2**21
 LEVEL = 0.95
 MEASURES = ("ece", "ece_debiased")
 
@@ -108,7 +107,7 @@ def _ece_by_chance(p, bins, n_resamples, seed):
     sizes = in_bin.sum(axis=0)
     stated = p @ in_bin
     blocks = []
-    for block, rows in row_blocks(n_resamples, max(1, OUTCOMES_IN_BLOCK // len(p))):
+    for block, rows in row_blocks(n_resamples, max(1, 2**21 // len(p))):  # outcomes in a block
         draws = generator(seed, "calibrated", block).random((rows, len(p)))
         true = (draws < p) @ in_bin
         errors = _errors(sizes, stated, true)

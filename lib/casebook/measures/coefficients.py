@@ -14,7 +14,6 @@ from casebook.stats.samples import check_choice, number_or_none
 
 MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
 WEIGHTS = ("identity", "linear", "quadratic", "ordinal", "ratio")
-MOST_CATEGORIES = 2000
 STEP = 1e-20j  # of derivatives: the imaginary part of what it moves, without rounding
 ALIKE = "no_variation"
 ALWAYS = ("fewer_than_two_raters", "no_pairable_items")
@@ -30,7 +29,7 @@ def problems(panel):
         "fewer_than_two_raters": panel.n_raters < 2,
         "no_pairable_items": len(pairable) == 0,
         "labels_without_order": not panel.ordered,
-        "too_many_categories": len(panel.scale) > MOST_CATEGORIES,
+        "too_many_categories": len(panel.scale) > 2000,
         ALIKE: n_used < 2,
     }
 

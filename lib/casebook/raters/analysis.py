@@ -34,7 +34,6 @@ KAPPA_COLUMNS = [
     *("rater", "and rater", "coefficient", "estimate", "panel_low", "panel_high"),
     *("percent_agreement", "n_items", "reason"),
 ]
-VOTE_VALUES = (-1, 0, 1)
 
 
 #: What came out: the votes, the panel, and the tables by name.
@@ -149,7 +148,7 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
 
 # Agreement on the preferences by several coefficients.
 def vote_agreement(votes, coefficients, **draws):
-    options = {"categories": VOTE_VALUES, "wide": True, "coefficients": coefficients}
+    options = {"categories": (-1, 0, 1), "wide": True, "coefficients": coefficients}
     table = agreement_table(votes, "nominal", **options, **draws)
     bounds = [name for name in table if name.endswith(("_low", "_high"))]
     return table.astype(dict.fromkeys(["estimate", *bounds], float))

@@ -6,8 +6,6 @@ import pandas as pd
 
 from casebook.data.tables import NUMBER, listed, read_roles, read_table, refusal, to_type
 
-MOST_VOTES = 100_000  # in a cell
-
 
 def read_ratings(path, *, criterion=None, **told):
     r"""Ratings of one criterion as a table of items x raters; empty cells are missing.
@@ -155,7 +153,8 @@ def read_counts(path, categories, *, columns=None, values=None, rows=None):
     items = reading.names("item")
     reading.refuse_repeats("item")
     votes = pd.DataFrame({name: reading.numbers(name) for name in reading.further}).fillna(0)
-    for row in votes.index[~votes.isin(range(MOST_VOTES)).all(axis=1)][:1]:
+    for row in votes.index[~votes.isin(range(100_000)).all(axis=1)][:1]:
+        # Or a hundred thousand in one cell.
         reading.refuse(row, f"votes are no counts: {listed(votes.loc[row])}")
     counts = votes.astype(int).set_axis(items, axis=0)
     per_item = listed(sorted(counts.sum(axis=1).unique()))

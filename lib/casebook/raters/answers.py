@@ -2,12 +2,10 @@
 
 from casebook.errors import InputError
 
-BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of answers to compare
-
 
 def systems_of(answers):
     """The systems of a frame of answers."""
-    return [name for name in answers if name not in BESIDES_ANSWERS]
+    return [name for name in answers if name not in ("item_id", "prompt", "stratum", "evidence")]
 
 
 def answers_of_log(log, systems=None, *, common=False, stratum=None):

@@ -46,7 +46,6 @@ from casebook.raters.power import PRIMARY_TEST, simulated_power
 from casebook.raters.preference import MARGIN
 
 STUDIES = 400  # simulated, for the power that is registered
-WIN_RATE = 0.65  # for which the power is stated
 GREY = PatternFill("solid", start_color="FFE7E6E6")
 TOP = Alignment(wrap_text=True, vertical="top")
 
@@ -186,7 +185,7 @@ def planned(plan, design):
     }
     no_difference = [0.5 - plan.margin, 0.5 + plan.margin]
     primary = {"alpha": plan.alpha, "no_difference": no_difference}
-    size = {"items": (items,), "raters": (raters,), "win_rates": (WIN_RATE,)}
+    size = {"items": (items,), "raters": (raters,), "win_rates": (0.65,)}  # that it is stated for
     powers = simulated_power(**size, alpha=plan.alpha, studies=STUDIES)
     found = powers.set_index("test").loc[PRIMARY_TEST]
     assumed = found[["win_rate", "tie_rate", "item_sd", "rater_sd"]]

@@ -40,7 +40,6 @@ FORMAT = 6  # of the files; those of another one are written anew
 CONTENTS = "encoded.json"  # written last: what it names is whole
 VECTORS = "vectors.npy"
 SHARDS = "shards"  # folder of the SHA-256 of the vectors of each shard: 0-50000.sha256
-MOST_IN_A_SHARD = 50_000  # vectors
 _CUT = "passages of {} words with {} shared, at most {} of each"
 _CHANGED = "gone, or changed since it was encoded: encode the collection again"
 
@@ -275,7 +274,7 @@ def write_vectors(files, texts, encode, size=None, client=None):
     `encode` is an encoder or its name, the settings of models, and the hash of the model.
     """
     workers = 1 if client is None else client.slots()
-    size = size or min(MOST_IN_A_SHARD, math.ceil(len(texts) / workers))
+    size = size or min(50_000, math.ceil(len(texts) / workers))  # vectors
     files = files.absolute()  # workers may run elsewhere
     shards = {}
     for start in range(0, len(texts), size):

@@ -15,7 +15,6 @@ from casebook.stats.samples import number_or_none
 
 STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
 ALL_TEXTS = frozenset({"items", "documents"})  # of a user's own data, or in words of ours
-LONGEST_TEXT = 400  # characters of an item's own text
 NOT_FIELDS = ("id", "text", "marked", "cells")
 # Of the questions of a study of rankings.
 DEPTH = 10
@@ -228,7 +227,7 @@ def items_json(content):
     return json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def one_line(text, most=LONGEST_TEXT):
+def one_line(text, most=400):
     text = " ".join(str(text).split())
     if len(text) <= most:
         return text

@@ -251,7 +251,6 @@ NO_WORDS = Inert((), (), ())
 CONTEXT_WORDS = 4  # inert words of a query: one month, one docket number, names
 LEAST_WORDS = 2 * CONTEXT_WORDS  # of a collection
 LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
-MOST_OWN_WORDS = 40  # of a collection, that placebos draw from
 NO_INERT_WORDS = (
     "the collection holds too few inert words for placebos: months, dockets and counsel, or words "
     "that occur in no fact"
@@ -310,7 +309,7 @@ def inert_words(vocabulary, sheets=(), domain=SHIPPED_DOMAIN):
     own.sort(key=lambda word: abs(math.log(vocabulary.df[word] / usual)))
     if len(own) < LEAST_WORDS:
         return NO_WORDS
-    return NO_WORDS._replace(own=tuple(own[:MOST_OWN_WORDS]))
+    return NO_WORDS._replace(own=tuple(own[:40]))
 
 
 class Writer(namedtuple("Writer", "context outcome label")):

@@ -330,8 +330,6 @@ def run_evaluators(
         "refRole": "documents",
         "queryCount": len(test),
         "refCount": n,
-        "embeddingsRoot": None,
-        "refsManifestPath": None,
         "refsManifest": {
             "totalDocuments": n,
             "dimensions": dimensions,

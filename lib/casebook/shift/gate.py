@@ -8,11 +8,13 @@ the documents ranked for it, by its judgements.
 import time
 from collections import namedtuple
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from casebook.frames import contrasts
+from casebook.readers import read_yaml
 from casebook.stats.intervals import FEWEST, bounds_text, too_few
 from casebook.stats.samples import check_choice, number_or_none
 from casebook.tables import reason_text
@@ -24,14 +26,7 @@ NDCG = "NdcgEvaluator"
 MRR = "MrrEvaluator"
 EVALUATORS = (COSINE, MARGIN, NDCG, MRR)
 _RANKING = {NDCG: "original:NDCG@10", MRR: "RR"}
-_EPS = 0.005  # a gate's tolerance, no margin of a verdict
-_STRICT_EPS = 1e-6
-PROFILES = {  # tolerated loss, by evaluator
-    "documented": {NDCG: _EPS, MRR: _EPS},
-    "documented+cosine": {NDCG: _EPS, MRR: _EPS, COSINE: 0.0},
-    "rank": {NDCG: _STRICT_EPS, MRR: _STRICT_EPS},
-    "rank+cosine": dict.fromkeys((NDCG, MRR, COSINE), _STRICT_EPS),
-}
+PROFILES = read_yaml(Path(__file__).with_name("profiles.yml"))
 
 # Result of the evaluators for one shift: metrics under documented keys, frames of queries x
 # evaluators without and with the shift, and the queries whose shifted vector has no length.

@@ -22,9 +22,6 @@ from casebook.stats.samples import (
 )
 from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
-LEAST_BLOCK_ROWS = 16
-
-
 #: Mean differences with p-values and intervals, an array each with an entry per column.
 SignFlips = namedtuple("SignFlips", "difference low high p p_adjusted")
 
@@ -86,7 +83,7 @@ def sign_patterns(groups, n_resamples, seed):
         codes = np.arange(1, 2 ** (groups - 1))[:, None]
         yield codes >> np.arange(groups) & 1
         return
-    for block, rows in row_blocks(n_resamples, max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // groups)):
+    for block, rows in row_blocks(n_resamples, max(16, BLOCK_ELEMENTS // groups)):
         words = stream(seed, "signs", block).random_raw((rows, -(-groups // 64)))
         yield np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=groups)
 
