@@ -25,8 +25,7 @@ def pages():
     for path in NOTEBOOKS.glob("*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         text = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
-        # The book has it in a folder below its own.
-        yield ROOT / "book" / "run" / "notebooks" / path.name, "\n\n".join(text)
+        yield path, "\n\n".join(text)
 
 
 def headings(path):

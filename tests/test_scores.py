@@ -74,7 +74,7 @@ def test_a_pair_that_was_not_run_is_said_and_is_no_part_of_the_family(chapter, w
     assert rows["verdict"].tolist() == ["cannot be measured", "better"]
     assert "other was not run" in sentence(rows.iloc[0])
     for part in (rows, rows[:1]):
-        assert caption(part).endswith("Not run, and so not compared: other.")
+        assert caption(part).endswith("Left out: other was not run.")
     assert rows["p_adjusted"][1] == made().contrasts([("new", "old")])["p_adjusted"][0]
     scores = made(control="old")
     chapter.keep(rows, scores.estimates())

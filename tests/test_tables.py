@@ -79,16 +79,18 @@ def test_an_interval_column_sorts_by_value_shows_bounds_and_says_what_is_missing
 
 
 def test_counts_are_whole_and_shares_are_not():
-    frame = pd.DataFrame({"n": [17.0, np.nan], "share": [1.0, 0.0], "ms": [2.0, 2.5]})
+    frame = pd.DataFrame({"n": [17.0, np.nan], "share": [1.0, 0.0], "equal": [1.0, 0.0]})
+    frame["ms"] = [2.0, 2.5]
     page = to_html(frame.assign(right=[True, False]), "caption")
-    assert shown(page)[5:] == ["17", "1.000", "2.000", "yes", "–", "0.000", "2.500", "no"]
+    texts = ["17", "1.000", "1", "2.000", "yes", "–", "0.000", "0", "2.500", "no"]
+    assert shown(page)[6:] == texts
 
 
 def test_reasons_are_words_on_a_page_and_other_names_stay():
     frame = pd.DataFrame({"system": ["no_mmr", "b"], "p": ["no_variation", "x"]})
-    frame["why"] = ["se: fewer_than_six_clusters, too_few_here", None]
+    frame["why"] = ["new_panel_ci: fewer_than_six_clusters, too_few_here", None]
     texts = shown(Table(frame, "caption")._repr_html_())
-    words = "se: fewer than six groups, too few here"
+    words = "new raters: fewer than six groups, too few here"
     assert texts[4:] == ["no_mmr", "all values are equal", words, "b", "x", "–"]
     assert frame["p"][0] == "no_variation"
 

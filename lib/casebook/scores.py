@@ -13,7 +13,6 @@ from casebook.readers import did_you_mean
 from casebook.verdicts import NEUTRAL, NOT_MEASURED, margin_of
 
 LEVEL = 0.95
-NOT_RUN = " was not run"
 DIGITS = 9  # of a difference of two scores; what lies below is rounding
 
 
@@ -317,7 +316,7 @@ class Scores:
     def _absence(self, pair):
         """Which system of a pair was not run; empty if both were."""
         missing = " and ".join(self.name(name) for name in pair if name not in self.values)
-        return missing and missing + NOT_RUN
+        return missing and f"{missing} was not run"
 
     def _refuse_absent(self, pairs):
         for pair in pairs:

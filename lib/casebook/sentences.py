@@ -7,7 +7,6 @@ import pandas as pd
 from casebook import verdicts
 from casebook.readers import read_yaml
 from casebook.runs.headlines import BY_UNIT, counted, per_cent
-from casebook.scores import NOT_RUN
 from casebook.stats.intervals import bounds_text
 from casebook.tables import enumerated, reason_text
 from casebook.verdicts import BETTER, EQUIVALENT, INTERVAL_BY_UNIT, NOT_MEASURED, WORSE
@@ -22,8 +21,9 @@ SHARES = _WORDS["shares"]
 
 def _by_verdict(texts):
     """Texts by the word of the verdict, which stands where there is none."""
-    words = {getattr(verdicts, name): text for name, text in texts.items()}
-    return {verdict: text or verdict for verdict, text in words.items()}
+    return {
+        getattr(verdicts, name): text or getattr(verdicts, name) for name, text in texts.items()
+    }
 
 
 CLAUSES, PLACES, COUNTS = (_by_verdict(_WORDS[name]) for name in ("clauses", "places", "counts"))
@@ -243,8 +243,7 @@ def caption(frame):
             texts.extend(chosen["against_name"] + " is " + chosen["role"] + ".")
     absent = frame.loc[frame["n"] == 0, "reason"].unique() if "reason" in frame else []
     if len(absent):
-        names = [reason.removesuffix(NOT_RUN) for reason in absent]
-        texts.append(f"Not run, and so not compared: {enumerated(names)}.")
+        texts.append(f"Left out: {enumerated(map(reason_text, absent))}.")
     return " ".join(texts)
 
 

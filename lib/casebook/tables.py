@@ -78,7 +78,8 @@ def _cells(column):
     if pd.api.types.is_float_dtype(column):
         defined = column.dropna()
         # Counts that pandas made floats because one is missing; shares of 0 and 1 stay shares.
-        if (defined % 1 == 0).all() and defined.abs().max() > 1:
+        is_count = column.name in ("better", "equal", "worse") or defined.abs().max() > 1
+        if (defined % 1 == 0).all() and is_count:
             spec = "z,.0f"
     has_reasons = _WHY.search(str(column.name))
     cells = []

@@ -18,6 +18,7 @@ from toy_study import RATERS, SECRET, read_form, toy_answers
 from casebook import sheets
 from casebook.assistant.log import read_log
 from casebook.errors import InputError
+from casebook.raters import layouts
 from casebook.raters.answers import answers_of_log
 from casebook.raters.forms import Plan, make_forms, make_likert_forms
 from casebook.raters.layouts import LIKERT, RUBRIC, SHEET
@@ -66,6 +67,15 @@ def test_the_documented_columns_are_kept_and_only_answers_can_be_written(study):
     assert free == set(DOCUMENTED[4:])
     rules = {str(r.sqref): r.formula1 for r in sheet.data_validations.dataValidation}
     assert rules == {"E2:E13": '"S1,S2,Tie"', **{f"{c}2:{c}13": '"1,2,3,4,5"' for c in "FGHI"}}
+
+
+def test_a_further_scale_has_columns_and_is_asked_for(monkeypatch):
+    monkeypatch.setitem(RUBRIC["paired"]["scales"], "brevity", {"levels": list("abcde")})
+    layout = layouts._layout("paired", layouts.FORM_SIDES)
+    rated = ["factuality", "usefulness", "brevity"]
+    ratings = [f"{scale}_{side}" for side in ("s1", "s2") for scale in rated]
+    assert layout.names == [*DOCUMENTED[:5], *ratings, "comment"]
+    assert layout.task[2].startswith("Rate factuality, usefulness and brevity of each answer")
 
 
 MODES = """

@@ -89,7 +89,7 @@ def test_means_excess_and_what_is_left_out():
     assert reasons.to_dict() == {
         "Numerical": "no matched placebo",
         "PartyType": "too poor",
-        "Evidence": "not assessed: no edge",
+        "Evidence": "a fact type without an edit",
     }
 
 

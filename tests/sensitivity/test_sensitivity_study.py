@@ -83,7 +83,7 @@ def test_a_validator_that_accepts_nothing_leaves_everything_undefined():
     assert study.edges["bm25"].empty and study.placebos_above("bm25").empty
     for rows in (study.sensitivity("bm25"), study.beyond("bm25"), study.areas()):
         assert rows["value"].isna().all()
-    assert set(study.against_simple("bm25")["reason"]) == {"not assessed: no edge"}
+    assert set(study.against_simple("bm25")["reason"]) == {"a fact type without an edit"}
     stated, code, *_ = study.documented_table().to_dict("records")
     assert (stated["dispositive accuracy"], stated["non dispositive accuracy"]) == (0, 1)
     assert stated["llm accept rate"] == code["llm accept rate"] == 0

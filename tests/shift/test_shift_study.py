@@ -72,8 +72,8 @@ def test_a_choice_at_the_end_of_what_was_tried_is_said(study):
     fit = study.fits[RIDGE]
     ends = [selection._replace(scale=4.0) for selection in fit.selections]
     note = replace(study, fits={RIDGE: replace(fit, selections=ends)}).notes[RIDGE]
-    assert note.startswith("ridge map: 5 of 5 folds chose the scale 4 and")
-    assert "5 of 5 folds chose the penalty 1 or 10" in note
+    assert note.startswith("ridge map: scale 4 in 5 of 5 folds, the largest tried; penalty 1 in ")
+    assert note.endswith(", of 1 and 10 tried.")
     assert AS_DOCUMENTED not in study.notes  # which chooses nothing
 
 

@@ -16,7 +16,9 @@ def answer_items(log, rows, measures, focus, *, data=None):
     results = answers[["id", "system", *measures]].rename(columns=ANSWER_MEASURES)
     results["answer"] = answers["answer"].map(one_line)
     results["abstained"] = answers["abstained"].astype(bool)
-    results["contexts"] = answers["contexts"].map(_openings)
+    results["contexts"] = answers["contexts"].map(
+        lambda texts: [one_line(text, 120) for text in texts or ()]
+    )
     by_question = rows.groupby("id", sort=False)[measures[0]]
     gap = (by_question.max() - by_question.min()).fillna(0)
     ids = gap.sort_values(ascending=False, kind="stable").index
@@ -31,7 +33,3 @@ def answer_items(log, rows, measures, focus, *, data=None):
         item_texts=["reference"],
         document_texts=["contexts"],
     )
-
-
-def _openings(texts):
-    return [one_line(text, 120) for text in texts or ()]

@@ -121,11 +121,11 @@ def about(chapters):
     names = list(dict.fromkeys(name for row in rows for name in row.datasets))
     if len(names) > MOST_DATASETS:
         names[MOST_DATASETS:] = [f"{len(names) - MOST_DATASETS} more"]
+    answered = f"{counted(len(rows), 'questions')} answered" if rows else "no question is answered"
     where = f" on {enumerated(names)}" if names else ""
     day = completed(chapters)
     when = f" (completed {day})" if day else ""
-    whom = "For those who build, buy or review legal and insurance AI"
-    return f"{whom}: {counted(len(rows), 'questions')} answered{where}{when}."
+    return f"For those who build, buy or review legal and insurance AI: {answered}{where}{when}."
 
 
 def answers(chapters):

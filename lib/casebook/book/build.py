@@ -122,6 +122,8 @@ def _unlink_absent_pages(book, toc):
         notebook = nbformat.read(path, 4)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
+                # Links of a notebook lead to pages from the folder where it is worked on.
+                cell.source = cell.source.replace("](../book/", "](../../")
                 cell.source = unlinked(cell.source, path.parent)
         nbformat.write(notebook, path)
 

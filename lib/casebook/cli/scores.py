@@ -15,6 +15,7 @@ COMPARED = [
     *("p", "p_adjusted", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
 BOUNDS = {"panel_ci": "these raters, 95 %", "new_panel_ci": "new raters, 95 %"}
+SHOWN = ["coefficient", "estimate", *BOUNDS.values(), "n_items", "reason"]
 COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
 
 
@@ -102,6 +103,8 @@ def agreement(
 ):
     import pandas as pd
 
+    from casebook.tables import reason_text
+
     if counts:
         layout = {name: layout[name] for name in ("columns", "values", "rows")}
         frame = raters.annotations.read_counts(ratings, counts, **layout)
@@ -118,9 +121,9 @@ def agreement(
     table = pd.DataFrame.from_dict(values, "index").rename_axis("coefficient").reset_index()
     for field, title in BOUNDS.items():
         table[title] = [stats.intervals.bounds_text(*both or (None, None)) for both in table[field]]
-    table = table[["coefficient", "estimate", *BOUNDS.values(), "n_items", "reason"]]
+    table["reason"] = table["reason"].map(reason_text, na_action="ignore")
     note = "these raters: other items; new raters: other items and other raters"
-    show(values, as_json, f"level of krippendorff_alpha: {level}", note, table)
+    show(values, as_json, f"level of krippendorff_alpha: {level}", note, table[SHOWN])
 
 
 def _panel(ratings, level, scale, wide, layout):

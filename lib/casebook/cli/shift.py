@@ -3,13 +3,15 @@
 from casebook import data, runs, shift, stats
 from casebook.cli.commands import command, command_group, lines_of, show
 
+TESTED = "means over n = {n} test questions in {groups} groups"
 group = command_group("shift", "Learn and evaluate shifts of query embeddings.")
 segments_group = command_group("segments", "Apply a shift to some queries and skip others.")
 
 
 @command(group)
 def train(dataset, domain, tenant, as_json, **options):
-    dataset, layout = _located(dataset, domain, tenant)
+    dataset = data.load(dataset)
+    layout = runs.registry.locate(domain, tenant, default=dataset.key)
     setup = shift.artifacts.Setup(dataset, **options)
     folder, values, stats = shift.artifacts.train_shift(setup, layout.results)
     result = {name: value for name, value in values.items() if name != "DeltaVector"}
@@ -31,9 +33,8 @@ def run(
 ):
     layout, trained, setup = _trained(dataset, latest, training, domain, tenant)
     report = shift.artifacts.run_shift(setup, trained, layout, scale=scale)
-    lines = [*lines_of({"note": report["note"]})]
-    for measure, numbers in report["measures"].items():
-        lines += lines_of({measure: _texts(numbers), "n": numbers["delta"]["n"]})
+    measures = {measure: _texts(numbers) for measure, numbers in report["measures"].items()}
+    lines = [*lines_of({"note": report["note"]} | measures), TESTED.format(**report)]
     show(report, as_json, *lines, report["folder"], *report["runs"])
 
 
@@ -51,7 +52,7 @@ def evaluate(
     layout, trained, setup = _trained(dataset, latest, training, domain, tenant)
     options["mode"] = "shared" if shared_references else "per-query"
     report = shift.artifacts.run_evaluators(setup, trained, layout, **options)
-    lines = [*lines_of(report["metrics"]), f"means over n = {report['n']} test questions"]
+    lines = [*lines_of(report["metrics"]), TESTED.format(**report)]
     lines += lines_of({"note": report["note"]})
     show(report, as_json, *lines, *report["notes"], report["folder"])
     if report["verdict"]:
@@ -72,21 +73,19 @@ def compare(segments, seed, as_json):
 
 
 def _texts(numbers):
+    from casebook.tables import reason_text
+
     texts = {}
     for name, number in numbers.items():
         value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
-        reason = (number["reason"] or "").replace("_", " ")
+        reason = reason_text(number["reason"] or "")
         texts[name] = f"{value} {stats.intervals.bounds_text(*number['ci'])} {reason}".rstrip()
     return texts
 
 
-def _located(dataset, domain, tenant):
-    dataset = data.load(dataset)
-    return dataset, runs.registry.locate(domain, tenant, default=dataset.key)
-
-
 def _trained(dataset, latest, folder, domain, tenant):
-    dataset, layout = _located(dataset, domain, tenant)
+    dataset = data.load(dataset)
+    layout = runs.registry.locate(domain, tenant, default=dataset.key)
     if folder is not None:
         runs.registry.check_tenant(folder, layout.tenant)
     trained = shift.artifacts.find_training(dataset, layout.results, newest=latest, folder=folder)

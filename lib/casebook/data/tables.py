@@ -395,7 +395,7 @@ class Reading:
             self.refuse(row, f"{role} {short(word)} is no number: {remedy}")
         return words.where(is_number).map(float)
 
-    def labels(self, role, allowed=(), others=False):
+    def labels(self, role, allowed=(), others=False, hint=""):
         """Cells as labels, "" where missing; doubtful words are asked about, all in one line.
 
         Doubtful are words for missing, two that differ in case or blanks only, and, if labels are
@@ -414,7 +414,7 @@ class Reading:
             if likely != word:
                 doubts[word] = likely
         for row in words.index[words.isin(list(doubts))]:
-            own = f"LABEL: {', '.join(allowed)}" if allowed else "WORD=WORD keeps it"
+            own = f"LABEL: {', '.join(allowed)}{hint}" if allowed else "WORD=WORD keeps it"
             shown = listed(map(repr, doubts))
             problem = f"{role}: what do these words mean: {shown}?"
             way = f"{to_type('values', doubts)} (WORD= is missing; {own})"

@@ -22,9 +22,9 @@ SHIPPED = ("smoke", "insurance")
 CLAIM_LABELS = {
     SUPPORTED: SUPPORTED,
     NOT_SUPPORTED: NOT_SUPPORTED,
-    INSUFFICIENT_EVIDENCE: INSUFFICIENT_EVIDENCE,
     CONFLICTING: CONFLICTING,
     INSUFFICIENT: INSUFFICIENT_EVIDENCE,
+    INSUFFICIENT_EVIDENCE: INSUFFICIENT_EVIDENCE,
 }
 
 
@@ -90,7 +90,7 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         reading.table["id"] = table.index.astype(str)
     reading.refuse_repeats("id")
     ids = reading.texts("id")
-    labels = reading.labels("label", tuple(CLAIM_LABELS))
+    labels = reading.labels("label", tuple(CLAIM_LABELS), hint=f", the same as {INSUFFICIENT}")
     groups = reading.texts("group", may_be_empty=True)
     columns = {
         "id": ids,

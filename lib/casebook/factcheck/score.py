@@ -13,7 +13,7 @@ from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE
 from casebook.frames import coefficients, contrasts, count_units
 from casebook.measures import classification
-from casebook.measures.classification import GOLD_LABELS, SYNONYMS
+from casebook.measures.classification import GOLD_LABELS, INSUFFICIENT, SYNONYMS
 
 MOST_LISTED_IDS = 10
 JOINED = ["gold", "matched", "missing", "extra"]
@@ -116,7 +116,9 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
     told = {role: column for role, column in told.items() if "." not in role}
     table = read_table(path, rows)
     reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
-    labels = reading.labels("label", (*GOLD_LABELS, *SYNONYMS), others=not is_gold)
+    labels = reading.labels(
+        "label", (*GOLD_LABELS, *SYNONYMS), not is_gold, f", the same as {INSUFFICIENT}"
+    )
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
     reading.refuse_repeats("id")
     for row in frame.index[labels == ""] if is_gold else ():

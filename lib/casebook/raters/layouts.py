@@ -4,6 +4,7 @@ from collections import namedtuple
 from pathlib import Path
 
 from casebook.readers import read_yaml
+from casebook.tables import enumerated
 
 FORMS = "for_raters"
 SEALED = "sealed"
@@ -53,13 +54,18 @@ class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
         return lines
 
 
-def _layout(name):
+def _layout(name, sides=()):
+    """The layout of that name; where answers have sides, every scale rates each of them."""
     wording = RUBRIC[name]
-    columns = tuple(Column(**column) for column in wording["columns"])
-    return FormLayout(name, wording["key"], columns, tuple(wording["task"]), wording["scales"])
+    scales = wording["scales"]
+    rated = [f"{scale}_{side}" for side in sides for scale in scales]
+    columns = [Column(**column) for column in wording["columns"]]
+    columns[-1:-1] = [Column(column, "rating", 13, range(1, 6)) for column in rated]
+    task = [text.format(scales=enumerated(scales)) for text in wording["task"]]
+    return FormLayout(name, wording["key"], tuple(columns), tuple(task), scales)
 
 
-PAIRED = _layout("paired")
+PAIRED = _layout("paired", FORM_SIDES)
 LIKERT = _layout("likert")
 PAIRED_SCALES = tuple(PAIRED.scales)
 EVIDENCE = Column("evidence", "text", 60)

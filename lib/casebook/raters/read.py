@@ -1,6 +1,5 @@
 """Returned forms: every cell read, every defect named."""
 
-import re
 from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
@@ -152,18 +151,15 @@ def _read_rows(table, layout):
         texts = table.get(column.name, empty).map(_text)
         if column.choices:
             choices = {str(choice).casefold(): choice for choice in column.choices}
-            texts = texts.map(_spelling).map(choices)
+            # As choices are compared: without letter case, sign or decimal point.
+            plain = texts.str.strip().str.replace(r"^\+?(\d+)(\.0+)?$", r"\1", regex=True)
+            texts = plain.str.casefold().map(choices)
         rows[column.name] = texts.astype(float if column.kind == "rating" else object)
     return rows.join(table[table.columns.difference(layout.names, sort=False)])
 
 
 def _text(cell):
     return "" if cell is None else str(cell)
-
-
-# A cell as choices are compared: without letter case, sign or decimal point.
-def _spelling(text):
-    return re.sub(r"^\+?(\d+)(\.0+)?$", r"\1", text.strip()).casefold()
 
 
 # Sheets and columns that are not as sent out, and formulas.

@@ -320,7 +320,7 @@ def data_table(dataset):
         "groups of dependent queries": len(set((dataset.groups or {}).values())),
         "judged but missing": dataset.missing,
         "licence": dataset.card and dataset.card.licence.name,
-        "fingerprint": dataset.fingerprint[:16],
+        "SHA-256 of all this, its beginning": dataset.fingerprint[:16],
     }
     return pd.DataFrame([row for row in rows.items() if row[1]], columns=["item", "value"])
 

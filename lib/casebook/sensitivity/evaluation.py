@@ -65,7 +65,7 @@ def sensitivity(edges, measure=FOOTRULE, *, fact_types=FACT_TYPES, n_resamples=1
 def why_undefined(edges):
     reasons = edges.loc[edges["status"] == OK, "no_placebo"].mode()
     poor = edges.loc[edges["status"] == POOR_QUERY, "reason"]
-    return next(iter([*reasons, *poor]), "not assessed: no edge")
+    return next(iter([*reasons, *poor]), "a fact type without an edit")
 
 
 def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES, statuses=(OK,)):

@@ -97,8 +97,7 @@ def train_shift(setup, root):
     scale = max(means, key=lambda scale: selection_score(before, means[scale]))
     workflow, _ = names_of(data.dataset)
     folder, values = write_training(root, workflow, shift, before, means[scale], scale, labels)
-    split = {part: queries.query_ids for part, queries in parts.items()}
-    write_json(folder / "split.json", split)
+    write_json(folder / "split.json", {part: rows.query_ids for part, rows in parts.items()})
     return folder, values, shift.stats
 
 
@@ -281,6 +280,8 @@ def run_shift(setup, training, layout, *, scale=None):
         "folder": str(folder),
         "runs": records,
         "note": note,
+        "n": len(test),
+        "groups": len(set(clusters)),
         "values": values,
         "measures": metrics,
     }
@@ -307,6 +308,7 @@ def run_evaluators(
     started = now()
     test = parts["test"]
     _, move, note = applied_shift(training, labels, scale)
+    clusters = group_labels(test)
     evaluation = evaluate_shift(test, test.queries + move, baseline=baseline, mode=mode)
     kind = "evaluation+baseline" if baseline else "evaluation"
     run_id = uuid.uuid4().hex
@@ -345,8 +347,8 @@ def run_evaluators(
             evaluation,
             profile,
             eps=eps,
-            decision=decision,
-            clusters=group_labels(test),
+            decision="point" if note else decision,  # no shift cannot lower anything
+            clusters=clusters,
             seed=setup.seed,
         )
         verdict = report.verdict
@@ -374,6 +376,7 @@ def run_evaluators(
         "verdict": verdict,
         "notes": notes,
         "n": len(test),
+        "groups": len(set(clusters)),
         "note": note,
         "metrics": evaluation.metrics,
     }

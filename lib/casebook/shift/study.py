@@ -38,10 +38,10 @@ RANDOM = "{}-random"
 LEAKING = "{}-leaking"
 IN_SAMPLE = "{}-in-sample"
 _VARIANTS = {RANDOM: "random", LEAKING: "single questions", IN_SAMPLE: "in sample"}
-# Ends of what a learner can choose from.
+# Ends of what a learner can choose from, and what else there was.
 _ENDS = {
-    "scale": [max(CANDIDATE_SCALES)],
-    "penalty": [options["penalty"] for options in LEARNERS[RIDGE]],
+    "scale": ([max(CANDIDATE_SCALES)], "the largest tried"),
+    "penalty": ([options["penalty"] for options in LEARNERS[RIDGE]], "of 1 and 10 tried"),
 }
 _GATE_COLUMNS = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
 _SYSTEMS = read_yaml(Path(__file__).parent / "systems.yml")
@@ -121,13 +121,15 @@ class ShiftStudy(ScoredSystems):
         """Learners that chose an end of what they could choose from."""
         notes = {}
         for name, fit in self.fits.items():
-            counts = fit.choices().reindex(columns=list(_ENDS)).isin(_ENDS).sum()
+            choices = fit.choices().reindex(columns=list(_ENDS))
             texts = []
-            for column, count in counts[counts > 0].items():
-                tried = " or ".join(f"{end:g}" for end in _ENDS[column])
-                texts.append(f"{count} of {len(fit.folds)} folds chose the {column} {tried}")
+            for column, (ends, tried) in _ENDS.items():
+                counts = choices[column].value_counts().reindex(ends).dropna().items()
+                chosen = [f"{end:g} in {n:.0f} of {len(choices)} folds" for end, n in counts]
+                if chosen:
+                    texts.append(f"{column} {' and '.join(chosen)}, {tried}")
             if texts:
-                notes[name] = f"{NAMES[name]}: {' and '.join(texts)}, ends of those tried."
+                notes[name] = f"{NAMES[name]}: {'; '.join(texts)}."
         return notes
 
 
