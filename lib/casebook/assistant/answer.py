@@ -24,6 +24,7 @@ from casebook.progress import track
 from casebook.readers import read_jsonl, read_lines, suffix_of
 
 PROMPTS = ASSISTANT_WORDS["prompts"]
+MOST_FAILURES = 3  # in a row, after which the rest is not asked
 _PLACEHOLDER = re.compile(r"\{(passages|question)\}")
 
 
@@ -210,7 +211,7 @@ def complete_log(
                 last = failure or last
                 # Of a server that is down or refuses the key.
                 in_a_row = in_a_row + 1 if getattr(failure, "lasting", False) else 0
-            if in_a_row >= 3:  # the rest is not asked
+            if in_a_row >= MOST_FAILURES:
                 break
     if missing:
         reason = f"{printable_line(str(last))}; the same command asks again"

@@ -135,7 +135,6 @@ def _provenance_row(chapter):
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
         # Or there would be no page: `require_report`.
         "Outputs": f"{len(record.outputs)} files, verified",
-        "Seconds": (record.completed - record.started).seconds or None,
         "Data": inputs["data"],
         "Notebook": inputs["notebook"],
         "Content key": record.labels["ContentKey"][:HASH_DIGITS],

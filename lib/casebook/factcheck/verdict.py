@@ -11,6 +11,7 @@ SUPPORTS, REFUTES, NEUTRAL = EVIDENCE_STANCES
 LEVEL_WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
 EQUAL_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 1.0}
 BINARY_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 0.3}
+DOCUMENTED_DOUBT = 0.3  # the constant confidence of every documented NOT_SUPPORTED
 
 #: A passage about a part of a claim, its source, and what the judge makes of it.
 Evidence = namedtuple(
@@ -71,7 +72,7 @@ def decide_claim(subclaim_ids, evidence, rule):
     if holds:
         return parts, SUPPORTED, min(confidences)
     if rule.documented:
-        return parts, NOT_SUPPORTED, 0.3 if parts else 0.0  # a constant confidence, as documented
+        return parts, NOT_SUPPORTED, DOCUMENTED_DOUBT if parts else 0.0
     if refuted:
         return parts, NOT_SUPPORTED, max(refuted)
     return parts, INSUFFICIENT_EVIDENCE, None

@@ -15,6 +15,7 @@ from casebook.stats.samples import number_or_none
 
 STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
 ALL_TEXTS = frozenset({"items", "documents"})  # of a user's own data, or in words of ours
+OPENING = 120  # characters of a document
 NOT_FIELDS = ("id", "text", "marked", "cells")
 # Of the questions of a study of rankings.
 DEPTH = 10
@@ -111,7 +112,7 @@ def item_page(
     def collect(count):
         positions = {}  # of the documents that are named, in the list of these
         kept = [_item(row, texts, positions) for row in rows[:count]]
-        openings = [[name, one_line(texts[name], 120)] for name in positions]
+        openings = [[name, one_line(texts[name], OPENING)] for name in positions]
         by_system = [flags.xs(name, level=1).head(count) for name in systems]
         return head | {
             "items": kept,

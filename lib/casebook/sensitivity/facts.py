@@ -208,6 +208,10 @@ def present_types(sheet):
 
 # ---- the query that a sheet is searched by
 
+MOST_SECTIONS = 8  # limits of the documented template
+MOST_EVIDENCE = 6
+MOST_NUMBERS = 2
+
 
 def query_text(sheet, outcome=False):
     """The query of a fact sheet by the documented template.
@@ -215,11 +219,10 @@ def query_text(sheet, outcome=False):
     Facts beyond its limits change nothing, so an edit of such a fact is a no-op; `outcome` also
     states the outcome, as the documents do.
     """
-    # The limits are those of the documented template.
-    evidence = {item.evidence_type for item in sheet.evidence_items[:6]}
-    parts = {"Sections cited": sheet.sections_cited[:8], "Evidence": sorted(evidence)}
+    evidence = {item.evidence_type for item in sheet.evidence_items[:MOST_EVIDENCE]}
+    parts = {"Sections cited": sheet.sections_cited[:MOST_SECTIONS], "Evidence": sorted(evidence)}
     for kind in NUMBERS:
-        numbers = getattr(sheet.numerical_facts, kind)[:2]
+        numbers = getattr(sheet.numerical_facts, kind)[:MOST_NUMBERS]
         parts[kind.capitalize()] = list(map(_number_in_query, numbers))
     if outcome and sheet.outcome:
         parts["Outcome"] = [sheet.outcome]

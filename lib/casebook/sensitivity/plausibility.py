@@ -29,6 +29,8 @@ Decision = namedtuple("Decision", "outcome reason")
 
 # ---- by rules, most of which are data in words.yml
 
+LEAST_GUILTY = 7  # years
+LEAST_EMPLOYED = 14
 _WORK_OR_LEASE = {"Employee", "Contractor", "Tenant", "Licensee"}
 
 
@@ -90,11 +92,11 @@ def _number(before, edit, domain):
     if side is None:
         return None
     party = getattr(before.parties, f"{side}_type")
-    is_child = party in _WORK_OR_LEASE and value < 14  # years
+    is_child = party in _WORK_OR_LEASE and value < LEAST_EMPLOYED
     if is_child or (party == "Minor" and value >= facts.ADULT):
         return f"no {party} is {edit.new} years old"
     is_criminal = "criminal" in _marks(before, side, domain)
-    if is_criminal and value < 7 and party != "State":
+    if is_criminal and value < LEAST_GUILTY and party != "State":
         return f"nobody is guilty at {edit.new} years"
     return None
 

@@ -42,6 +42,7 @@ TYPE_ALONE = "type alone"
 DOCUMENTED_SCORE = "mean displacement"
 BEYOND = "normalised footrule beyond placebos"
 AREA = "AUROC"
+LEAST_COSINE = 0.45  # below it two wordings do not ask the same
 OTHER_QUESTION = "{}, other question"
 
 NAMES = SYSTEM_NAMES | {
@@ -323,8 +324,7 @@ def wording_pairs(dataset, encoder):
         np.fill_diagonal(cosines, -np.inf)
         nearest = cosines.argmax(axis=1)
         is_mutual = (nearest[first] == second) & (nearest[second] == first)
-        # Below it two wordings do not ask the same.
-        pairs = pairs[is_mutual & (pairs["cosine"] >= 0.45)]
+        pairs = pairs[is_mutual & (pairs["cosine"] >= LEAST_COSINE)]
     return pairs.reset_index(drop=True)
 
 

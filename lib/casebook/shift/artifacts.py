@@ -330,11 +330,7 @@ def run_evaluators(
         "refRole": "documents",
         "queryCount": len(test),
         "refCount": n,
-        "refsManifest": {
-            "totalDocuments": n,
-            "dimensions": dimensions,
-            "provider": labels["Encoder"],
-        },
+        "dimensions": dimensions,
         "labels": labels,
         "metrics": evaluation.metrics,
         "degenerate": evaluation.degenerate,
