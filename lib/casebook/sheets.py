@@ -155,7 +155,11 @@ def from_csv(cell):
 
 def table_for_csv(frame):
     """A DataFrame whose texts and names no spreadsheet runs, by `for_csv`."""
-    return frame.map(for_csv).rename(columns=for_csv)
+
+    def written(cell):  # a lone return would part the row
+        return re.sub("\r\n?", "\n", for_csv(cell)) if isinstance(cell, str) else cell
+
+    return frame.map(written).rename(columns=written)
 
 
 def table_from_csv(frame):

@@ -48,9 +48,9 @@ def test_every_cell_comes_back(text):
 
 @given(st.lists(st.tuples(cells, st.floats(allow_nan=False, allow_infinity=False))))
 def test_tables_keep_their_numbers_and_their_ids(rows):
-    rows = [(text.replace("\r\n", "\n").replace("\r", "\n"), n) for text, n in rows]
     frame = pd.DataFrame(rows, columns=["=id", "value"])
     text = table_for_csv(frame).to_csv(index=False)
+    rows = [(text.replace("\r\n", "\n").replace("\r", "\n"), n) for text, n in rows]
     found = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert found[0] == ["'=id", "value"]
     assert [float(row[1]) for row in found[1:]] == [value for _, value in rows]
