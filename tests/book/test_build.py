@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
+import nbformat
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -55,6 +56,16 @@ def test_a_warning_fails_the_build_and_names_the_page(tmp_path):
     )
     with pytest.raises(CasebookError, match="'parts' not a non-empty list"):
         build.rendered(tmp_path / "stage", tmp_path / "work")
+
+
+def test_links_of_a_notebook_lead_to_the_pages_of_the_book(tmp_path):
+    path = tmp_path / "run" / "notebooks" / "a.ipynb"
+    path.parent.mkdir(parents=True)
+    text = "[words](../book/words.md) and [no page](../book/no.md)"
+    cells = [nbformat.v4.new_markdown_cell(text)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    build._unlink_absent_pages(tmp_path, {"root": "words"})
+    assert nbformat.read(path, 4).cells[0].source == "[words](../../words.md) and no page"
 
 
 def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path, mine):

@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 from toy_records import seal
 
-from casebook.book.answers import MOST_ROWS, answers, questions
+from casebook.book.answers import MOST_ROWS, about, answers, questions
 from casebook.book.axis import effect_axis
 from casebook.book.results import read_chapters
 from casebook.paths import run_dir
@@ -206,3 +206,7 @@ def test_front_page_chapter_and_table_agree_on_every_row(cell):
         assert same, f"{each.question} rests on no row of contrasts.json or numbers.json"
         verdicts = {verdict for *_, verdict in same} - {None}
         assert not verdicts or verdicts & WORDS[each.verdict] or each.low is None
+
+
+def test_a_run_without_answers_says_so():
+    assert about([]).endswith("no question is answered.")
