@@ -21,9 +21,8 @@ SHARES = _WORDS["shares"]
 
 def _by_verdict(texts):
     """Texts by the word of the verdict, which stands where there is none."""
-    return {
-        getattr(verdicts, name): text or getattr(verdicts, name) for name, text in texts.items()
-    }
+    words = {getattr(verdicts, name): text for name, text in texts.items()}
+    return {verdict: text or verdict for verdict, text in words.items()}
 
 
 CLAUSES, PLACES, COUNTS = (_by_verdict(_WORDS[name]) for name in ("clauses", "places", "counts"))

@@ -116,9 +116,8 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
     told = {role: column for role, column in told.items() if "." not in role}
     table = read_table(path, rows)
     reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
-    labels = reading.labels(
-        "label", (*GOLD_LABELS, *SYNONYMS), not is_gold, f", the same as {INSUFFICIENT}"
-    )
+    allowed = (*GOLD_LABELS, *SYNONYMS)
+    labels = reading.labels("label", allowed, not is_gold, f", the same as {INSUFFICIENT}")
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
     reading.refuse_repeats("id")
     for row in frame.index[labels == ""] if is_gold else ():

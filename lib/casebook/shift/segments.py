@@ -62,12 +62,14 @@ def compare_segments(segments, *, seed=0):
         raise InputError(f"{missing} (first: {undecided[0]}): give each {APPLY} or {SKIP}")
     apply = decisions[used] == APPLY
     groups = base.loc[used, GROUP]
+    n = len(used)
+    applied = int(apply.sum())
     counts = {
-        "used": len(used),
-        "missing": len(base) - len(used),
-        "extra": len(shifted) - len(used),
-        "apply": int(apply.sum()),
-        "skip": int((~apply).sum()),
+        "used": n,
+        "missing": len(base) - n,
+        "extra": len(shifted) - n,
+        "apply": applied,
+        "skip": n - applied,
         "groups": groups.nunique(),
     }
     compared = {"metric": segments.metric, "counts": counts, "kpi": {}, "delta": {}}
