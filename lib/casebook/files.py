@@ -74,7 +74,7 @@ def _renamed(path):
     try:
         with naming_file(path):
             yield temporary
-            temporary.rename(path)
+            temporary.replace(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         with contextlib.suppress(OSError):

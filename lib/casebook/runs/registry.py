@@ -129,11 +129,8 @@ def discover(folders):
         raise InputError(f"{root}: no such registry: run an experiment, or name --runs-root")
     rows = []
     unreadable = {}
-    for path in root.rglob(RECORD):
+    for path in _records_below(root):
         name = str(path.relative_to(root))
-        hidden = [part for part in Path(name).parts if part[0] in "_." or part == TENANTS]
-        if hidden or path.is_dir():
-            continue
         try:
             record = read_record(path)
         except InputError as error:
@@ -158,6 +155,14 @@ def discover(folders):
     order = ["completed", "run", "path"]
     frame = frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
     return Listing(root, frame, unreadable)
+
+
+def _records_below(root):
+    """Paths of records; folders that are being written, and vanish meanwhile, are passed over."""
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name[0] not in "_." and name != TENANTS]
+        if RECORD in files:
+            yield Path(folder, RECORD)
 
 
 def model_settings_of(inputs):
