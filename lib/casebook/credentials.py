@@ -19,7 +19,9 @@ _SHORTEST_PASSWORD = 4
 # User and password end with the last @ before the host; a password may hold a slash, no port may.
 _LOGIN = re.compile(r"(:/{1,3})([^\s/?#:]*:(?!\d*[/?#])\S{0,200}|[^\s/?#]*)@")
 # Of a text that is an address: with blanks too.
-_LOGIN_OF_ADDRESS = re.compile(r"[\w.+:-]+?:/{1,3}([^/?#:]*:(?!\d*[/?#]).*|[^/?#]*)@", re.DOTALL)
+_LOGIN_OF_ADDRESS = re.compile(
+    r"[\w.+:-]+?:/{1,3}([^/?#:]*:(?!\d*[/?#]).*|[^/?#]*)@", re.DOTALL
+)
 # The same without a scheme, as the whole of a text.
 _BARE_LOGIN = re.compile(r"[^\s/?#:@]+:[^\s/?#@]+@[\w.-]+(?::\d+)?(?:[/?#]\S*)?")
 _KEY_IN_QUERY = re.compile(
@@ -72,7 +74,11 @@ def _secrets_of(address):
     for _, login in _LOGIN.findall(address):
         header = base64.b64encode(unquote(login).encode(errors="replace")).decode()
         secrets |= {login.partition(":")[2] or login, header}
-    return {text for text in {*secrets, *map(unquote, secrets)} if len(text) >= _SHORTEST_PASSWORD}
+    return {
+        text
+        for text in {*secrets, *map(unquote, secrets)}
+        if len(text) >= _SHORTEST_PASSWORD
+    }
 
 
 def _secrets_of_environment():

@@ -30,8 +30,10 @@ COLOURS = {
     GRID: "grid",
     "#ffffff": "paper",
 }
-WIDE = 8.0  # inches: letters of 11 points have the size of a caption where a column is wide
-_LEAST_SCALE = 0.93  # of letters on a phone; a wider figure is scrolled within its frame
+# inches: letters of 11 points have the size of a caption where a column is wide
+WIDE = 8.0
+# of letters on a phone; a wider figure is scrolled within its frame
+_LEAST_SCALE = 0.93
 _COLOUR = re.compile(f"({'|'.join(COLOURS)})")
 # The page has its own style and font; ids that nothing refers to are the same in all figures; most
 # letters are of one size and colour, and no screen shows thousandths of a point.
@@ -50,15 +52,21 @@ class Figure(namedtuple("Figure", "svg caption downloads finding narrow")):
     def _repr_html_(self):
         """The HTML that Jupyter and the book show."""
         downloads = self.downloads.items()
-        links = " · ".join(f'<a href="{escape(to)}" download>{name}</a>' for name, to in downloads)
+        links = " · ".join(
+            f'<a href="{escape(to)}" download>{name}</a>' for name, to in downloads
+        )
         if "<a href" in self.svg:
             links = f"Click a mark to see what is behind it. {links}"
-        finding = f'<p class="finding">{escape(self.finding)}</p>' if self.finding else ""
+        finding = (
+            f'<p class="finding">{escape(self.finding)}</p>' if self.finding else ""
+        )
         drawing = f'<div class="drawing">{self.svg}</div>'
         if self.narrow:
             drawing = f'<div class="drawing wide">{self.svg}</div>'
             drawing += f'<div class="drawing narrow" hidden>{self.narrow}</div>'
-        caption = f"<figcaption>{escape(self.caption)} <small>{links}</small></figcaption>"
+        caption = (
+            f"<figcaption>{escape(self.caption)} <small>{links}</small></figcaption>"
+        )
         return f'<figure class="drawn">{finding}{drawing}{caption}</figure>'
 
     def __repr__(self):
@@ -69,7 +77,9 @@ def hover(axes, titles, left, y, right, addresses):
     """Title points or lines from left to right, shown on hover; an address makes one a link."""
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
     for title, x, at, x1, link in zip(titles, left, y, right, addresses, strict=True):
-        marks.append({"axes": axes, "title": title, "ends": [(x, at), (x1, at)], "link": link})
+        marks.append(
+            {"axes": axes, "title": title, "ends": [(x, at), (x1, at)], "link": link}
+        )
 
 
 def as_svg(figure, name):
@@ -111,7 +121,9 @@ def inline(svg, figure, alt):
         f' font-size: 11px; fill: {INK}">{drawing}<g fill="transparent">{marks}</g></svg>'
     )
     # The colour of the reader's theme, or where there is none, as it was drawn.
-    return _COLOUR.sub(lambda found: f"var(--figure-{COLOURS[found[0]]}, {found[0]})", markup)
+    return _COLOUR.sub(
+        lambda found: f"var(--figure-{COLOURS[found[0]]}, {found[0]})", markup
+    )
 
 
 def _marks(figure, height):

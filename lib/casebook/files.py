@@ -48,8 +48,11 @@ def replacing(path, *, private=False):
     """
     path = Path(path)
     if path.exists() and not path.is_file():
-        raise InputError(f"{path}: is no file that another one can replace: name a file")
-    file_rights, folder_rights = (0o600, 0o700) if private else (0o666, 0o777)  # before the umask
+        raise InputError(
+            f"{path}: is no file that another one can replace: name a file"
+        )
+    # before the umask
+    file_rights, folder_rights = (0o600, 0o700) if private else (0o666, 0o777)
     path.parent.mkdir(folder_rights, parents=True, exist_ok=True)
     with _renamed(path) as temporary:
         temporary.touch(file_rights, exist_ok=False)
@@ -95,7 +98,9 @@ def write_text(path, text):
 
 def write_json(path, value, *, private=False):
     """Write JSON atomically: sorted keys, two spaces, no NaN, one final newline."""
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False
+    )
     return write_bytes(path, f"{text}\n".encode(), private=private)
 
 
@@ -111,5 +116,11 @@ def refuse_overwriting(output, *inputs):
         return
     for source in map(Path, filter(None, inputs)):
         # Of hard links, the user may have named any.
-        if any(file.samefile(output) for file in (source, *source.rglob("*")) if file.exists()):
-            raise InputError(f"{output}: is read by this command: write to another file")
+        if any(
+            file.samefile(output)
+            for file in (source, *source.rglob("*"))
+            if file.exists()
+        ):
+            raise InputError(
+                f"{output}: is read by this command: write to another file"
+            )

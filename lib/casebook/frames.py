@@ -46,7 +46,9 @@ PLANNED = "planned"
 OTHER = "other"
 
 
-def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10_000, seed=0):
+def estimates(
+    scores, clusters=None, control=None, *, level=0.95, n_resamples=10_000, seed=0
+):
     """Mean of every system with its interval.
 
     Parameters
@@ -109,7 +111,9 @@ def coefficients(intervals, groups=None, control=np.nan):
         {"system": name, **interval.row(), "reason": interval.reason}
         for name, interval in intervals.items()
     ]
-    table = pd.DataFrame(rows, columns=ESTIMATE_COLUMNS).astype(dict.fromkeys(STATISTICS, float))
+    table = pd.DataFrame(rows, columns=ESTIMATE_COLUMNS).astype(
+        dict.fromkeys(STATISTICS, float)
+    )
     groups = table["n"] if groups is None else groups
     return table.assign(groups=groups, control=control, reason=_reasons(rows))
 
@@ -145,7 +149,9 @@ def area_contrasts(positive, scores, pairs, clusters=None, units=None, *, level=
     values = areas(positive, scores).set_index("system")["value"]
     table["level"] = table["system"].map(values)
     table["baseline"] = table["against"].map(values)
-    return table[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]].astype({"reason": object})
+    return table[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]].astype(
+        {"reason": object}
+    )
 
 
 def count_groups(clusters, n):
@@ -304,7 +310,12 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
         if reason not in (None, INTERVAL_BY_UNIT):
             low = high = np.nan
         row = {"system": system, "against": system, "difference": difference}
-        row |= {"low": low, "high": high, "level": first.mean(), "baseline": other.mean()}
+        row |= {
+            "low": low,
+            "high": high,
+            "level": first.mean(),
+            "baseline": other.mean(),
+        }
         row["verdict"] = verdict_of(low, high, margin, reason=reason)
         rows.append(row | {"reason": reason})
     table = pd.DataFrame(rows).astype({"reason": object})
@@ -315,7 +326,9 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
 Comparison = namedtuple("Comparison", "systems pairs level")
 
 
-def compare_systems(scores, *, clusters=None, margin=0.0, level=0.95, n_resamples=10_000, seed=0):
+def compare_systems(
+    scores, *, clusters=None, margin=0.0, level=0.95, n_resamples=10_000, seed=0
+):
     """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
 
     Parameters
@@ -359,7 +372,9 @@ def compare_systems(scores, *, clusters=None, margin=0.0, level=0.95, n_resample
     counts = count_units(table, pairs).set_axis(["wins", "ties", "losses"], axis=1)
     sizes = pair_sizes(table, pairs, 1 - level, clusters)
     systems = estimates(table, clusters, **options).drop(columns="control")
-    systems = systems.sort_values("value", ascending=False, kind="stable", ignore_index=True)
+    systems = systems.sort_values(
+        "value", ascending=False, kind="stable", ignore_index=True
+    )
     systems["tie_class"] = tie_classes(systems["system"], tested, 1 - level)
     return Comparison(systems, pd.concat([tested, counts, sizes], axis=1), level)
 
@@ -393,7 +408,9 @@ def tie_classes(systems, pairs, alpha):
         kept = [half for half in halves if not any(half < other for other in others)]
         classes = others.union(kept)
     order = sorted(classes, key=lambda members: sorted(map(systems.index, members)))
-    members = pd.DataFrame({str(n): pd.Index(systems).isin(of) for n, of in enumerate(order, 1)})
+    members = pd.DataFrame(
+        {str(n): pd.Index(systems).isin(of) for n, of in enumerate(order, 1)}
+    )
     return [",".join(members.columns[row]) for row in members.to_numpy()]
 
 
@@ -417,7 +434,9 @@ def interval_verdicts(frame, null=0.0):
 
 def gate_of_row(row, margin):
     """Verdict of a gate on a contrast: not worse by more than a margin."""
-    low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+    low, high = (
+        None if math.isnan(bound) else bound for bound in (row["low"], row["high"])
+    )
     if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
         low = high = row["difference"]  # every unit changes by the same amount
     return gate_verdict(low, high, -margin, inclusive=True)

@@ -13,7 +13,16 @@ from casebook.errors import InputError
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs, measure_table, number
 from casebook.scores import Choice
-from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
+from casebook.sentences import (
+    PLACES,
+    caption,
+    finding,
+    kind,
+    labels,
+    plain,
+    reserves,
+    units,
+)
 from casebook.tables import ABOUT, Table, with_interval
 from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, NEUTRAL, OPPOSITE
 
@@ -83,7 +92,9 @@ class Chapter:
         self._answers[asked] = headline
         self.outputs.headlines(*self._answers.values())
         texts = reserves(row.drop(["role", "reason"], errors="ignore"))
-        new = [text for text in texts if self._reserves.setdefault(text, asked) == asked]
+        new = [
+            text for text in texts if self._reserves.setdefault(text, asked) == asked
+        ]
         display(Markdown(" ".join([headline.markdown, *new])))
 
     def _forget(self):
@@ -92,7 +103,9 @@ class Chapter:
             if cell == this_cell() and execution != this_execution():
                 del self._asked[asked], self._answers[asked]
         reserves_left = self._reserves.items()
-        self._reserves = {text: asked for text, asked in reserves_left if asked in self._answers}
+        self._reserves = {
+            text: asked for text, asked in reserves_left if asked in self._answers
+        }
 
     def draw(self, figure, frame, title=None, timed=False, name=None):
         """Keep a figure with its rows, and show it with what they say.
@@ -128,7 +141,11 @@ class Chapter:
         if "system_name" in frame:
             said = caption(frame)
             if said == self._said and (text or frame.equals(self._drawn)):
-                said = "" if text else f"Numbers of the figure above: {name or named(frame)}"
+                said = (
+                    ""
+                    if text
+                    else f"Numbers of the figure above: {name or named(frame)}"
+                )
             text = ": ".join(filter(None, [text, said]))
             frame = readable(frame)
         display(Table(frame, text))
@@ -140,7 +157,9 @@ class Chapter:
         """
         for frame in frames:
             frame = frame[frame["n"] > 0]
-            for (dataset, measure), part in frame.groupby(["dataset", "measure"], sort=False):
+            for (dataset, measure), part in frame.groupby(
+                ["dataset", "measure"], sort=False
+            ):
                 if kind(part) == "contrasts":
                     self._keep_contrasts(dataset, measure, part)
                     continue
@@ -164,7 +183,15 @@ class Chapter:
         of_dataset[measure] = rows.drop_duplicates(pair, keep="last", ignore_index=True)
 
     def leaderboard(
-        self, levels, pairs, baseline, *, controls=(), groups=None, milliseconds=None, timing=None
+        self,
+        levels,
+        pairs,
+        baseline,
+        *,
+        controls=(),
+        groups=None,
+        milliseconds=None,
+        timing=None,
     ):
         """Keep what the page needs on which a reader compares any two systems.
 
@@ -284,7 +311,9 @@ def readable(frame):
         table = table.drop(columns="n")
     if "null" in frame:
         null = frame["null"].iloc[0]
-        table["verdict"] = [PLACES[verdict].format(null=null) for verdict in table["verdict"]]
+        table["verdict"] = [
+            PLACES[verdict].format(null=null) for verdict in table["verdict"]
+        ]
     if "low" in table:
         effect = "difference" if "difference" in table else "value"
         table = with_interval(table, effect, "low", "high")
@@ -313,13 +342,16 @@ def forest(frame):
     ['points']
     """
     frame = frame[frame["n"] > 0]
-    rows = frame.drop(columns="n").assign(part=frame["part"].replace("", "all"))  # n is below
+    # n is below
+    rows = frame.drop(columns="n").assign(part=frame["part"].replace("", "all"))
     rows["row"] = labels(frame)
     if len(set(frame["part"])) > 1 and len(set(labels(frame.drop(columns="part")))) > 1:
         rows["row"] = labels(frame.drop(columns="part"))
         rows["series"] = rows["part"]
     measures = frame["measure"].unique()
-    label = " and ".join(measures) if len(measures) <= 3 else f"{len(measures)} measures"
+    label = (
+        " and ".join(measures) if len(measures) <= 3 else f"{len(measures)} measures"
+    )
     quantity = frame["quantity"].iloc[0]
     label += f", {quantity}" if quantity else ""
     if "tie_class" in rows:

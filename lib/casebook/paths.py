@@ -32,7 +32,8 @@ NOTEBOOKS = ROOT / "notebooks"
 DATA = SHIPPED / "data"
 CARDS = ROOT / "data" / "cards"
 
-_NAME = r"[A-Za-z0-9](?:[\w-]|\.(?=[\w-])){0,99}"  # no dot at the end, and no two together
+# no dot at the end, and no two together
+_NAME = r"[A-Za-z0-9](?:[\w-]|\.(?=[\w-])){0,99}"
 _NAMED_FOLDER = re.compile(rf"(?:({_NAME})=)?(.*)", re.ASCII | re.DOTALL)
 
 
@@ -45,7 +46,9 @@ def card_files():
 def notebook_files():
     """The numbered notebooks by name: those of the project before those that are shipped."""
     folders = (SHIPPED / "notebooks", NOTEBOOKS)
-    return {path.name: path for folder in folders for path in folder.glob("[0-9]*_*.ipynb")}
+    return {
+        path.name: path for folder in folders for path in folder.glob("[0-9]*_*.ipynb")
+    }
 
 
 def collection_folder(name):
@@ -85,7 +88,9 @@ def data_folder(text):
         return None
     folder = home_path(path)
     try:
-        return valid_name(name or folder.resolve().name.replace(" ", "_"), "dataset folder"), folder
+        return valid_name(
+            name or folder.resolve().name.replace(" ", "_"), "dataset folder"
+        ), folder
     except InputError as error:
         raise InputError(f"{error}; or call it: NAME={folder}") from None
 
@@ -95,11 +100,16 @@ def refuse_unusable(name, path):
     try:
         is_pipe = Path(path).resolve().is_fifo()
     except RuntimeError:  # Python before 3.13
-        raise InputError(f"{name}: {path}: goes through links that lead to themselves") from None
-    except OSError:  # such as a value that is too long for a name: whoever reads it says so
+        raise InputError(
+            f"{name}: {path}: goes through links that lead to themselves"
+        ) from None
+    except OSError:
+        # such as a value that is too long for a name: whoever reads it says so
         return
     if is_pipe:  # no path leads to a pipe of the shell: <(zcat run.gz), /dev/stdin
-        raise InputError(f"{name}: {path}: is no file or folder, but a pipe: name a file")
+        raise InputError(
+            f"{name}: {path}: is no file or folder, but a pipe: name a file"
+        )
 
 
 def home_path(path):

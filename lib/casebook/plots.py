@@ -15,7 +15,18 @@ from matplotlib import rc_params_from_file
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
 from casebook import verdicts
-from casebook.figures import BETTER, CONTROL, GRID, INK, OURS, PINK, UNDECIDED, VIOLET, WORSE, hover
+from casebook.figures import (
+    BETTER,
+    CONTROL,
+    GRID,
+    INK,
+    OURS,
+    PINK,
+    UNDECIDED,
+    VIOLET,
+    WORSE,
+    hover,
+)
 from casebook.tables import decimal, interval_text
 
 WIDTH = 4.9  # inches: letters of 11 points are 10 pixels high on a phone of 360 pixels
@@ -30,13 +41,19 @@ _OF_VERDICT = {
 _SERIES = ((OURS, "o"), (PINK, "s"), (INK, "^"), (VIOLET, "v"))
 
 # Shades that letters are legible on, over light and over dark; zero has no colour.
-SHADES = LinearSegmentedColormap.from_list("level", [to_rgba(OURS, 0), to_rgba(OURS, 0.45)])
+SHADES = LinearSegmentedColormap.from_list(
+    "level", [to_rgba(OURS, 0), to_rgba(OURS, 0.45)]
+)
 
 
 def use_style():
     """Set the one look of all figures."""
-    style = rc_params_from_file(Path(__file__).with_suffix(".mplstyle"), use_default_template=False)
-    sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES], rc=style)
+    style = rc_params_from_file(
+        Path(__file__).with_suffix(".mplstyle"), use_default_template=False
+    )
+    sns.set_theme(
+        style="whitegrid", palette=[colour for colour, _ in _SERIES], rc=style
+    )
 
 
 def _wrapped(names, letters=24):
@@ -95,12 +112,16 @@ def values(frame, xlabel, reference=None):
         axes.axvline(at, color=CONTROL, lw=1.5, ls=":", label=f"{name}: {at:.2f}")
     # Series lie side by side within a line.
     offsets = np.linspace(-0.4, 0.4, 2 * len(by_series) + 1)[1::2]
-    for (name, part), offset, style in zip(by_series, offsets, cycle(_SERIES), strict=False):
+    for (name, part), offset, style in zip(
+        by_series, offsets, cycle(_SERIES), strict=False
+    ):
         colour, marker = style
         drawn = {"color": part.get("colour", colour), "clip_on": False}
         place = lines[part.index] + offset
         axes.hlines(place, part["low"], part["high"], lw=3, **drawn)
-        axes.scatter(part["value"], place, marker=marker, s=34, zorder=3, label=name, **drawn)
+        axes.scatter(
+            part["value"], place, marker=marker, s=34, zorder=3, label=name, **drawn
+        )
         ends = part[["value", "low", "high"]]
         texts = _texts(names[part.index], part)
         hover(axes, texts, ends.min(axis=1), place, ends.max(axis=1), part["address"])
@@ -136,9 +157,15 @@ def lines(frame, x, ylabel, xlabel=None):
     for axes, (title, part) in zip(grid.flat, panels, strict=True):
         axes.set(title=title, xlabel=xlabel or x, ylabel=ylabel)
         by_series = part.groupby("series", sort=False)
-        for (name, line), (colour, marker) in zip(by_series, cycle(_SERIES), strict=False):
-            axes.plot(line[x], line["value"], color=colour, marker=marker, ms=4, label=name)
-            axes.fill_between(line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
+        for (name, line), (colour, marker) in zip(
+            by_series, cycle(_SERIES), strict=False
+        ):
+            axes.plot(
+                line[x], line["value"], color=colour, marker=marker, ms=4, label=name
+            )
+            axes.fill_between(
+                line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0
+            )
         if part["series"].any():
             axes.legend(loc="best")
     return figure
@@ -156,7 +183,10 @@ def matrix(table, shown="z.2f", counts=None):
         texts += counts.map("\n({:,.0f})".format).where(table.notna(), "")
     rows = _wrapped(table.index, 22)
     n_breaks = "".join(rows).count("\n")
-    size = max(WIDTH, 0.85 * table.shape[1] + 1.6), 0.55 * len(rows) + 0.12 * n_breaks + 1.0
+    size = (
+        max(WIDTH, 0.85 * table.shape[1] + 1.6),
+        0.55 * len(rows) + 0.12 * n_breaks + 1.0,
+    )
     figure, axes = plt.subplots(figsize=size)
     heads = {"xticklabels": _wrapped(table.columns, 12), "yticklabels": rows}
     letters = {"annot": texts, "fmt": "", "annot_kws": {"color": INK, "size": 11}}

@@ -33,7 +33,9 @@ def callable_plugin(name, signature, *arguments):
     """Import ``module:object`` and refuse what cannot be called; the message names a signature."""
     value = plugin(name, *arguments)
     if not callable(value):
-        raise InputError(f"{name}: expected a callable {signature}, found {type(value).__name__}")
+        raise InputError(
+            f"{name}: expected a callable {signature}, found {type(value).__name__}"
+        )
     return value
 
 
@@ -52,5 +54,7 @@ def source_of(name):
     module = name.partition(":")[0].partition(".")[0]
     spec = importlib.util.find_spec(module)
     if spec is None:
-        raise InputError(f"{name}: no module {module!r}: give 'module:object' of one that is there")
+        raise InputError(
+            f"{name}: no module {module!r}: give 'module:object' of one that is there"
+        )
     return Path((spec.submodule_search_locations or [spec.origin])[0])

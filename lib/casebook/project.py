@@ -39,7 +39,9 @@ def start_project(folder, title, author, licence=None):
         for path in (SHIPPED / "notebooks").glob("[0-9]*_*.ipynb"):
             shutil.copyfile(path, made / "notebooks" / path.name)
         shutil.copytree(DATA / "smoke", made / "data" / "example")
-        shutil.copyfile(DATA / "assistant" / "answers.jsonl", made / "data/example/answers.jsonl")
+        shutil.copyfile(
+            DATA / "assistant" / "answers.jsonl", made / "data/example/answers.jsonl"
+        )
     return folder
 
 

@@ -166,8 +166,11 @@ def part_of(value, path):
 
 def near_names(name, names, n=1):
     """Up to `n` of the names that another is likely a slip of, the nearest first."""
-    by_spelling = {str(candidate).casefold(): candidate for candidate in reversed([*names])}
-    matches = difflib.get_close_matches(str(name).casefold(), by_spelling, n, 0.75)  # of similarity
+    by_spelling = {
+        str(candidate).casefold(): candidate for candidate in reversed([*names])
+    }
+    # of similarity
+    matches = difflib.get_close_matches(str(name).casefold(), by_spelling, n, 0.75)
     return [by_spelling[match] for match in matches]
 
 
@@ -186,8 +189,12 @@ class _Yaml(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
-            problem = f"key {_repeated(key.value for key, _ in node.value)!r} stands twice"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+            problem = (
+                f"key {_repeated(key.value for key, _ in node.value)!r} stands twice"
+            )
+            raise yaml.constructor.ConstructorError(
+                None, None, problem, node.start_mark
+            )
         return mapping
 
 

@@ -134,7 +134,9 @@ class Scores:
 
     def estimates(self, null=None):
         """Mean of every system with its interval; with ``null``, on which side of it that lies."""
-        rows = frames.estimates(self.values, self.clusters, self._control, **self._draws)
+        rows = frames.estimates(
+            self.values, self.clusters, self._control, **self._draws
+        )
         if self._control is not None:
             rows["control_name"] = self.name(self._control)
         if null is not None:
@@ -160,7 +162,9 @@ class Scores:
         if self.unmeasured:
             same = dict.fromkeys(tested, self.unmeasured)
         options = {"margin": self._margin, "level": self.coverage, **self._draws}
-        rows = frames.contrasts(self.values, tested, self.clusters, not_measured=same, **options)
+        rows = frames.contrasts(
+            self.values, tested, self.clusters, not_measured=same, **options
+        )
         rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
         rows = rows.join(frames.count_units(self.values, tested))
         rows = rows.set_index(["system", "against"]).reindex(roles)
@@ -183,7 +187,11 @@ class Scores:
         """Contrasts of all pairs: planned ones as they are, all others as one other family."""
         ran = self.contrasts([]) if planned is None else planned[planned["n"] > 0]
         known = set(map(frozenset, zip(ran["system"], ran["against"], strict=True)))
-        others = [pair for pair in combinations(self.values, 2) if frozenset(pair) not in known]
+        others = [
+            pair
+            for pair in combinations(self.values, 2)
+            if frozenset(pair) not in known
+        ]
         if not others:
             return ran
         return pd.concat([ran, self.contrasts(others, frames.OTHER)], ignore_index=True)
@@ -197,7 +205,9 @@ class Scores:
         is_control = rows["system"].isin(controls)
         compared = rows[~is_control]
         classes = frames.tie_classes(compared["system"], pairs, 1 - LEVEL)
-        return pd.concat([compared.assign(tie_class=classes), rows[is_control]], ignore_index=True)
+        return pd.concat(
+            [compared.assign(tie_class=classes), rows[is_control]], ignore_index=True
+        )
 
     def differences(self, system, against):
         """Difference of two systems on every unit, largest first."""
@@ -205,7 +215,9 @@ class Scores:
         self._refuse_absent([(system, against)])
         difference = (self.values[system] - self.values[against]).round(DIGITS)
         rows = difference.rename("difference").rename_axis("id").reset_index()
-        rows = rows.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
+        rows = rows.sort_values(
+            "difference", ascending=False, kind="stable", ignore_index=True
+        )
         groups = frames.count_groups(self.clusters, len(rows))
         rows = rows.assign(system=system, against=against, n=len(rows), groups=groups)
         return self.described(rows)
@@ -237,7 +249,11 @@ class Scores:
             rows[column] = rows["of"] + f", {kind}"
         rows["system_phrase"] = rows["of"].map(self.phrase) + f" on {first} {self.unit}"
         rows["against_phrase"] = f"that on {second} {self.unit}"
-        about = {"role": "", "family": f"{first} and {second}", "comparisons": len(rows)}
+        about = {
+            "role": "",
+            "family": f"{first} and {second}",
+            "comparisons": len(rows),
+        }
         return self.described(rows.assign(margin=self._margin, **about))
 
     # --- parts and choices
@@ -267,12 +283,16 @@ class Scores:
 
     def without(self, systems):
         """Scores of all other systems."""
-        return replace(self, values=self.values.drop(columns=list(systems), errors="ignore"))
+        return replace(
+            self, values=self.values.drop(columns=list(systems), errors="ignore")
+        )
 
     def by(self, part):
         """Scores of the units of each part: a dict by the name that each unit has in ``part``."""
         parts = self.values.groupby(pd.Series(part, dtype=object), sort=False)
-        return {name: replace(self._of(values), part=str(name)) for name, values in parts}
+        return {
+            name: replace(self._of(values), part=str(name)) for name, values in parts
+        }
 
     def _of(self, values):
         clusters = None if self.clusters is None else self.clusters.loc[values.index]
@@ -315,13 +335,17 @@ class Scores:
 
     def _absence(self, pair):
         """Which system of a pair was not run; empty if both were."""
-        missing = " and ".join(self.name(name) for name in pair if name not in self.values)
+        missing = " and ".join(
+            self.name(name) for name in pair if name not in self.values
+        )
         return missing and f"{missing} was not run"
 
     def _refuse_absent(self, pairs):
         for pair in pairs:
             if self._absence(pair):
-                raise InputError(f"{' against '.join(map(self.name, pair))}: {self._absence(pair)}")
+                raise InputError(
+                    f"{' against '.join(map(self.name, pair))}: {self._absence(pair)}"
+                )
 
 
 def pair(rows, system, against):
@@ -329,5 +353,7 @@ def pair(rows, system, against):
     against = Choice.of(against).system
     chosen = rows[(rows["system"] == system) & (rows["against"] == against)]
     if chosen.empty:
-        raise InputError(f"{system} against {against} is none of the {len(rows)} pairs compared")
+        raise InputError(
+            f"{system} against {against} is none of the {len(rows)} pairs compared"
+        )
     return chosen.iloc[0]

@@ -25,7 +25,9 @@ def _by_verdict(texts):
     return {verdict: text or verdict for verdict, text in words.items()}
 
 
-CLAUSES, PLACES, COUNTS = (_by_verdict(_WORDS[name]) for name in ("clauses", "places", "counts"))
+CLAUSES, PLACES, COUNTS = (
+    _by_verdict(_WORDS[name]) for name in ("clauses", "places", "counts")
+)
 
 
 def kind(frame):
@@ -70,7 +72,9 @@ def sentence(row):
         effect, spec = row["difference"], "+z.3f"
         text = f"in {row['measure']}, {CLAUSES[verdict].format(**names)}"
         if "level" in row:
-            levels = f" ({_level(row, row['level'])} against {_level(row, row['baseline'])})"
+            levels = (
+                f" ({_level(row, row['level'])} against {_level(row, row['baseline'])})"
+            )
     else:
         effect, spec = row["value"], "z.3f"
         text = f"{row['measure']} of {row['system_phrase']}"
@@ -80,9 +84,8 @@ def sentence(row):
         reason = row.get("reason")
         why = reason_text(reason) if isinstance(reason, str) else "nothing was compared"
         return f"{upper(text)}, because {why}."
-    text += (
-        f": {effect:{spec}}{levels} {bounds_text(row['low'], row['high'], spec)} on {units(row)}"
-    )
+    bounds = bounds_text(row["low"], row["high"], spec)
+    text += f": {effect:{spec}}{levels} {bounds} on {units(row)}"
     return " ".join([f"{upper(text)}.", *reserves(row)])
 
 
@@ -111,7 +114,9 @@ def reserves(row):
     verdict = row.get("verdict")
     nearest = min(abs(row["low"]), abs(row["high"]))
     if verdict in (BETTER, WORSE) and nearest < row["margin"]:
-        sentences.append(f"The difference may be below {row['margin']:g}, which would not matter.")
+        sentences.append(
+            f"The difference may be below {row['margin']:g}, which would not matter."
+        )
     if verdict == EQUIVALENT:
         sentences.append(f"Differences below {row['margin']:g} do not matter.")
     if row.get("note"):
@@ -151,7 +156,9 @@ def finding(frame):
         describe = _units_finding
     else:
         describe = _places_finding if "verdict" in rows else _means_finding
-    texts = [describe(of_measure) for _, of_measure in rows.groupby("measure", sort=False)]
+    texts = [
+        describe(of_measure) for _, of_measure in rows.groupby("measure", sort=False)
+    ]
     return f"{upper('; '.join(texts))}."
 
 
@@ -180,7 +187,9 @@ def _counts(rows, words, null=0.0):
     """How many rows have each verdict."""
     counts = rows["verdict"].value_counts()
     named = counts.reindex(words).dropna().astype(int)
-    return enumerated([f"{n} {words[verdict].format(null=null)}" for verdict, n in named.items()])
+    return enumerated(
+        [f"{n} {words[verdict].format(null=null)}" for verdict, n in named.items()]
+    )
 
 
 def _units_finding(rows):
@@ -250,7 +259,11 @@ def _about(rows):
     first = rows.iloc[0]
     measures = rows["measure"].unique()
     text = "difference in " if "difference" in rows else ""
-    text += " and ".join(measures) if len(measures) <= MOST_COUNTS else f"{len(measures)} measures"
+    text += (
+        " and ".join(measures)
+        if len(measures) <= MOST_COUNTS
+        else f"{len(measures)} measures"
+    )
     if "low" in rows:
         text += "; 95 % intervals"
     if "reason" in rows and (rows["reason"] == INTERVAL_BY_UNIT).any():

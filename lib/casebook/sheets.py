@@ -79,7 +79,12 @@ def _workbook_sheets(path):
         for source in (sheet, stored[sheet.title]):
             # The declared size of a sheet is only a claim, and may be a million rows.
             source.reset_dimensions()
-            grids.append([list(map(_cell, cells)) for cells in source.iter_rows(values_only=True)])
+            grids.append(
+                [
+                    list(map(_cell, cells))
+                    for cells in source.iter_rows(values_only=True)
+                ]
+            )
         yield _sheet(sheet.title, *grids)
 
 
@@ -91,10 +96,13 @@ def _cell(value):
 # Sheet of rows of cells as written and as stored, without the empty ones.
 def _sheet(name, written, stored):
     written, stored = (
-        pd.DataFrame(itertools.zip_longest(*rows), dtype=object).T for rows in (written, stored)
+        pd.DataFrame(itertools.zip_longest(*rows), dtype=object).T
+        for rows in (written, stored)
     )
     is_formula = written.fillna("") != stored.fillna("")
-    cells = stored.mask(is_formula & stored.isna(), written.map(Formula, na_action="ignore"))
+    cells = stored.mask(
+        is_formula & stored.isna(), written.map(Formula, na_action="ignore")
+    )
     cells = cells.set_axis(cells.index + 1)[written.notna().to_numpy().any(axis=1)]
     if cells.empty:
         return Sheet(name, 0, pd.DataFrame())
@@ -111,7 +119,9 @@ def require_values(path, sheet, table):
     """Refuse a table of a sheet in which a formula has no value."""
     is_formula = table.map(lambda cell: isinstance(cell, Formula))
     for row, column in np.argwhere(is_formula)[:1]:
-        where = f"sheet {sheet!r}, row {table.index[row]}, column {table.columns[column]!r}"
+        where = (
+            f"sheet {sheet!r}, row {table.index[row]}, column {table.columns[column]!r}"
+        )
         problem = f"the formula {table.iloc[row, column][:40]!r} has no stored value"
         remedy = "open the file in a spreadsheet and save it, or type the value"
         raise InputError(f"{path}: {where}: {problem}: {remedy}")
@@ -138,12 +148,18 @@ def clean(text):
     }
     if changes["cut"]:
         cell = units[: 2 * (LONGEST - len(CUT))].decode("utf-16-le", "ignore") + CUT
-    return cell if cell.strip() else EMPTY, [name for name, is_made in changes.items() if is_made]
+    return cell if cell.strip() else EMPTY, [
+        name for name, is_made in changes.items() if is_made
+    ]
 
 
 def for_csv(cell):
     """Mark text that a spreadsheet would take for a formula with an apostrophe."""
-    runs = isinstance(cell, str) and _FORMULA.match(cell) and not _PLAIN_NUMBER.fullmatch(cell)
+    runs = (
+        isinstance(cell, str)
+        and _FORMULA.match(cell)
+        and not _PLAIN_NUMBER.fullmatch(cell)
+    )
     return f"'{cell}" if runs else cell
 
 

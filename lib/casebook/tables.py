@@ -44,19 +44,27 @@ class Table:
         return to_html(self.frame.dropna(axis=1, how="all"), self.caption)
 
     def __repr__(self):
-        return f"<Table: {self.caption} ({len(self.frame)} rows)>" if len(self.frame) else ""
+        return (
+            f"<Table: {self.caption} ({len(self.frame)} rows)>"
+            if len(self.frame)
+            else ""
+        )
 
 
 def to_html(frame, caption):
     """A frame as an HTML table that needs no network; an empty one is nothing."""
     if frame.empty:
         return ""
-    head = "".join(f'<th scope="col">{html.escape(_title(name))}</th>' for name in frame)
+    head = "".join(
+        f'<th scope="col">{html.escape(_title(name))}</th>' for name in frame
+    )
     columns = [_cells(column) for _, column in frame.items()]
     rows = map("".join, zip(*columns, strict=True))
     body = "\n".join([f"<tr>{row}</tr>" for row in rows])
     size = " tall" if len(frame) > TALL else ""
-    more = f' data-shown="{COLUMNS_SHOWN}"' if len(frame.columns) > COLUMNS_SHOWN else ""
+    more = (
+        f' data-shown="{COLUMNS_SHOWN}"' if len(frame.columns) > COLUMNS_SHOWN else ""
+    )
     caption = html.escape(caption)
     return (
         f'<div class="table-scroll{size}" role="region" tabindex="0" aria-label="{caption}">\n'
@@ -78,7 +86,9 @@ def _cells(column):
     if pd.api.types.is_float_dtype(column):
         defined = column.dropna()
         # Counts that pandas made floats because one is missing; shares of 0 and 1 stay shares.
-        is_count = column.name in ("better", "equal", "worse") or defined.abs().max() > 1
+        is_count = (
+            column.name in ("better", "equal", "worse") or defined.abs().max() > 1
+        )
         if (defined % 1 == 0).all() and is_count:
             spec = "z,.0f"
     has_reasons = _WHY.search(str(column.name))

@@ -118,7 +118,11 @@ def content_words(text):
     Where a script has no blanks between words, each two neighbouring characters stand for a word,
     as in search engines: single characters are shared by any two texts.
     """
-    words = {word for word in tokens(text) if word not in STOP_LIST and not UNSPACED.match(word)}
+    words = {
+        word
+        for word in tokens(text)
+        if word not in STOP_LIST and not UNSPACED.match(word)
+    }
     words = {word for word in words if len(word) > 1 or word.isdigit()}
     for run in _UNSPACED_RUN.findall(text):
         words.update(run[i : i + 2] for i in range(max(1, len(run) - 1)))

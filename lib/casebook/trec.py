@@ -29,7 +29,8 @@ NO_NUMBER = {
     "qrels": "grade {!r} is not a whole number",
 }
 BEIR = ["query-id", "corpus-id", "score"]
-PLACES = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}  # of these three, by the number of fields
+# of these three, by the number of fields
+PLACES = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
 
 
 def read_run(path):
@@ -114,11 +115,15 @@ def read_rows(path, kind):
                 raise InputError.at(path, number, error) from None
             of_query = rows.setdefault(query, {})
             if document in of_query:
-                problem = f"document {document!r} appears twice for query {query!r}: keep one"
+                problem = (
+                    f"document {document!r} appears twice for query {query!r}: keep one"
+                )
                 raise InputError.at(path, number, problem)
             of_query[document] = value
     if not rows:
-        raise InputError(f"{path}: no data line: expected '{' '.join(names)}' on each line")
+        raise InputError(
+            f"{path}: no data line: expected '{' '.join(names)}' on each line"
+        )
     return rows
 
 
@@ -126,7 +131,9 @@ def read_rows(path, kind):
 def _entry(fields, names, kind):
     n = len(names)
     if len(fields) < n or (len(fields) > n and kind == "qrels"):
-        raise ValueError(f"expected {n} fields ({' '.join(names)}), found {len(fields)}")
+        raise ValueError(
+            f"expected {n} fields ({' '.join(names)}), found {len(fields)}"
+        )
     query, document, value = PLACES[n]
     if not (fields[query] and fields[document]):
         raise ValueError("an id is empty")
@@ -186,7 +193,10 @@ class Rows(Mapping):
 # One number for a query and a document; two of a million pairs are alike once in 10^7.
 def _keys(place, document):
     key = np.zeros(len(place), np.uint64)
-    for word in [place.astype(np.uint64), *document.view(np.uint64).reshape(len(key), -1).T]:
+    for word in [
+        place.astype(np.uint64),
+        *document.view(np.uint64).reshape(len(key), -1).T,
+    ]:
         key = (key ^ word) * np.uint64(0x9E3779B97F4A7C15)
         key ^= key >> np.uint64(32)
     return pd.Index(key)
@@ -268,7 +278,9 @@ def write_run(path, run, tag="casebook"):
     q Q0 a 1 1.5 bm25
     """
     data = "".join(run_lines(run, tag)).encode()
-    return write_bytes(path, gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
+    return write_bytes(
+        path, gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data
+    )
 
 
 def run_lines(run, tag="casebook"):

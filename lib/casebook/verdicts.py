@@ -46,7 +46,9 @@ NO_UNIT_DIFFERS = "no_unit_differs"
 INTERVAL_BY_UNIT = "interval_by_unit"
 
 
-def verdict_of(low, high, margin=0.0, *, reason=None, difference=None, p_adjusted=None, level=0.95):
+def verdict_of(
+    low, high, margin=0.0, *, reason=None, difference=None, p_adjusted=None, level=0.95
+):
     """Verdict on a difference from its interval; without an interval, from its test.
 
     Bounds are None or NaN where there is no interval. Then the difference is decided only if
@@ -157,4 +159,6 @@ def gate_verdict(low, high, margin, inclusive=False):
 
 def worst_verdict(verdicts):
     """The verdict of a gate with several rules."""
-    return next((word for word in (FAIL, INCOMPARABLE, UNDECIDED) if word in verdicts), PASS)
+    return next(
+        (word for word in (FAIL, INCOMPARABLE, UNDECIDED) if word in verdicts), PASS
+    )

@@ -2,7 +2,8 @@
 
 from casebook.lazy import modules_of
 
-ANSWERED = "pdpabench"  # data set whose published answers are read, where a mirror has them
+# data set whose published answers are read, where a mirror has them
+ANSWERED = "pdpabench"
 DEMONSTRATION = "smoke"  # data set whose answers are templates, and no language model's
 
 __getattr__ = modules_of(__name__)

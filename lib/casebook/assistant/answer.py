@@ -18,7 +18,13 @@ from casebook.data.cards import first_problem
 from casebook.data.tables import ENDINGS, read_roles, read_table, refusal
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting, write_text
-from casebook.models.language import Endpoint, NoAnswer, Tokens, address_of_model, printable_line
+from casebook.models.language import (
+    Endpoint,
+    NoAnswer,
+    Tokens,
+    address_of_model,
+    printable_line,
+)
 from casebook.plugins import callable_plugin, called
 from casebook.progress import track
 from casebook.readers import read_jsonl, read_lines, suffix_of
@@ -86,12 +92,17 @@ def answer_questions(
             kind = system.removeprefix(f"{model}, ")
             found = hits[question["id"]] if kind == "retrieval" else []
             passages = [f"[{number}] {hit.text}" for number, hit in enumerate(found, 1)]
-            parts = {"passages": "\n\n".join(passages), "question": question["question"]}
+            parts = {
+                "passages": "\n\n".join(passages),
+                "question": question["question"],
+            }
             # What passages hold is not filled in again.
             filled = _PLACEHOLDER.sub(lambda match: parts[match[1]], prompts[kind])
             columns = endpoint.reply(filled, **sampling).model_dump()
             columns["answer"], aloud = without_thinking(columns.pop("text"))
-            columns["thinking"] = "\n".join(filter(None, [columns["thinking"], aloud])) or None
+            columns["thinking"] = (
+                "\n".join(filter(None, [columns["thinking"], aloud])) or None
+            )
             if kind == "retrieval":
                 columns["contexts"] = [hit.text for hit in found]
             return columns
@@ -108,7 +119,9 @@ def _hits(asked, documents, mode, k):
 
     retriever = HybridRetriever(documents, mode=mode)
     retrieved = retriever.retrieve_many([question["question"] for question in asked], k)
-    return {question["id"]: retrieved.hits(row)[:k] for row, question in enumerate(asked)}
+    return {
+        question["id"]: retrieved.hits(row)[:k] for row, question in enumerate(asked)
+    }
 
 
 def ask_application(questions, out, app, *, system=None, **options):
@@ -236,7 +249,9 @@ def _rows(out, settings):
     rows = {}  # in the order of the first
     for number, row in read_jsonl(out, may_be_cut=True):
         if row.get("settings") != settings:
-            problem = "was made with another model, corpus, prompt, application or setting"
+            problem = (
+                "was made with another model, corpus, prompt, application or setting"
+            )
             raise refusal(out, f"{problem}: name another file", number)
         rows[_key(row, row["system"])] = row
     write_text(out, "".join(map(_line, rows.values())))

@@ -3,12 +3,18 @@
 import pandas as pd
 
 from casebook.assistant.log import not_answered, read_log
-from casebook.assistant.study import ANSWER_MEASURES, JUDGED, pair_contrasts, score_answers
+from casebook.assistant.study import (
+    ANSWER_MEASURES,
+    JUDGED,
+    pair_contrasts,
+    score_answers,
+)
 from casebook.frames import gate_of_row
 from casebook.stats.samples import check_choice
 from casebook.verdicts import INCOMPARABLE, MARGINS, worst_verdict
 
-GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
+# answered: nothing passes by answering less
+GATED = ("answered", "faithfulness", "token F1")
 VERSIONS = ("new", "old")
 COLUMNS = [
     *("system", "against", "measure", "level", "baseline", "difference", "low", "high"),
@@ -86,7 +92,12 @@ def gate_logs(
     for name, log in zip(VERSIONS, logs, strict=True):
         notes += [f"{name}: {note}" for note in not_answered(log["no_answer"])]
         readings += log.attrs["readings"]
-    gate = {"verdict": INCOMPARABLE, "rows": pd.DataFrame(), "notes": notes, "readings": readings}
+    gate = {
+        "verdict": INCOMPARABLE,
+        "rows": pd.DataFrame(),
+        "notes": notes,
+        "readings": readings,
+    }
     settings = {"dataset": "", "margin": margin, "neutral": False, "seed": seed}
     tables = []
     for systems in _partners(*(log["system"].unique() for log in logs)):
@@ -94,7 +105,9 @@ def gate_logs(
             notes.append(f"system {systems[0]!r} has no partner in the old log")
             continue
         pairs = zip(logs, systems, strict=True)
-        answers = [log[log["system"] == system].set_index("id") for log, system in pairs]
+        answers = [
+            log[log["system"] == system].set_index("id") for log, system in pairs
+        ]
         texts = pd.concat([log["question"] for log in answers], axis=1, keys=VERSIONS)
         is_same = texts["new"] == texts["old"]
         if not is_same.all():
@@ -107,7 +120,9 @@ def gate_logs(
             same = log.loc[texts.index[is_same]].reset_index()
             found = score_answers(same, foreign=0, seed=seed, judge=judge)
             scored.append(found.assign(system=name))
-        found = pair_contrasts(pd.concat(scored), dict.fromkeys(chosen), [VERSIONS], **settings)
+        found = pair_contrasts(
+            pd.concat(scored), dict.fromkeys(chosen), [VERSIONS], **settings
+        )
         tables.append(found.assign(system=systems[0], against=systems[1]))
     if judge is not None:
         notes += judge.notes
@@ -124,8 +139,13 @@ def _partners(new, old):
     """Systems of two logs by name, as the only ones, or by what follows the last comma."""
     if len(new) == len(old) == 1:
         return [(new[0], old[0])]
-    partners = {ending_of(system): system for system in old} | dict(zip(old, old, strict=True))
-    return [(system, partners.get(system, partners.get(ending_of(system)))) for system in new]
+    partners = {ending_of(system): system for system in old} | dict(
+        zip(old, old, strict=True)
+    )
+    return [
+        (system, partners.get(system, partners.get(ending_of(system))))
+        for system in new
+    ]
 
 
 def ending_of(system):

@@ -12,7 +12,9 @@ def answer_items(log, rows, measures, focus, *, data=None):
     """
     card = card_of(data)
     answers = log[["id", "system", "answer", "contexts"]].merge(rows)
-    answers = answers.sort_values("system", key=lambda names: names != focus, kind="stable")
+    answers = answers.sort_values(
+        "system", key=lambda names: names != focus, kind="stable"
+    )
     results = answers[["id", "system", *measures]].rename(columns=ANSWER_MEASURES)
     results["answer"] = answers["answer"].map(one_line)
     results["abstained"] = answers["abstained"].astype(bool)
@@ -22,7 +24,9 @@ def answer_items(log, rows, measures, focus, *, data=None):
     by_question = rows.groupby("id", sort=False)[measures[0]]
     gap = (by_question.max() - by_question.min()).fillna(0)
     ids = gap.sort_values(ascending=False, kind="stable").index
-    items = log.drop_duplicates("id").set_index("id").loc[ids, ["question", "reference"]]
+    items = (
+        log.drop_duplicates("id").set_index("id").loc[ids, ["question", "reference"]]
+    )
     items["text"] = items.pop("question").map(one_line)
     return item_page(
         items.reset_index(),

@@ -13,12 +13,26 @@ from casebook.text import printable
 
 ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
 SCORE = "_score"  # ending of the columns that are scores where none is named
-FLAGS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
+FLAGS = {
+    "true": "1",
+    "True": "1",
+    "TRUE": "1",
+    "false": "0",
+    "False": "0",
+    "FALSE": "0",
+}
 KEYS = ["id", "system"]
 
 
 def read_log(
-    paths, collection=None, columns=None, scores=(), *, values=None, rows=None, lists="json"
+    paths,
+    collection=None,
+    columns=None,
+    scores=(),
+    *,
+    values=None,
+    rows=None,
+    lists="json",
 ):
     """Answers of one or several systems to questions.
 
@@ -116,7 +130,9 @@ def _log_of(reading):
     flags = reading.labels("abstained", ("1", "0"))
     log["abstained"] = flags.map({"1": True, "0": False}).astype(object)
     reasons = reading.texts("no_answer", may_be_empty=True).map(printable)
-    log["no_answer"] = reasons.where((reasons != "") & (log["answer"] == "")).astype(object)
+    log["no_answer"] = reasons.where((reasons != "") & (log["answer"] == "")).astype(
+        object
+    )
     reading.notes.append(f"systems {', '.join(log['system'].unique())}")
     log["where"] = [f"{reading.path}:{row}" for row in log.index]
     return log
@@ -127,7 +143,9 @@ def _with_texts(log, documents):
     texts = documents.set_index("doc_id")["text"]
     names = log["contexts"].explode().dropna()
     for row, name in names[~names.isin(texts.index)][:1].items():
-        problem = f"context {short(name)} is no id of the collection: check --collection"
+        problem = (
+            f"context {short(name)} is no id of the collection: check --collection"
+        )
         raise refusal(log["where"][row], problem)
     contexts = log["contexts"].map(lambda ids: texts[ids].tolist(), na_action="ignore")
     return log.assign(contexts=contexts)
@@ -139,7 +157,9 @@ def _one_row_each(log):
     log = log[~is_tried_again]
     for row in log.index[log.duplicated(KEYS)][:1]:
         name = short(log["id"][row])
-        raise refusal(log["where"][row], f"{name} has a second answer of a system: keep one")
+        raise refusal(
+            log["where"][row], f"{name} has a second answer of a system: keep one"
+        )
     for column in ("question", "references"):
         texts = log[column].dropna().map(str)
         first = texts.groupby(log["id"]).transform("first")
@@ -153,7 +173,9 @@ def not_answered(reasons):
     """How many rows have a reason instead of an answer, with the commonest: a line, or none."""
     counts = reasons.value_counts()
     commonest = counts.head(1).items()
-    return [f"not answered: {counts.sum()} ({n} × {text[:100]})" for text, n in commonest]
+    return [
+        f"not answered: {counts.sum()} ({n} × {text[:100]})" for text, n in commonest
+    ]
 
 
 # --- what is asked of a log

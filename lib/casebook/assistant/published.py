@@ -30,7 +30,11 @@ def log_or_shipped(log, dataset, collection=None, columns=None, scores=(), **sai
     if is_demonstration:
         title = f"a demonstration on templates, {title}"
     has_groups = answers["group"].ne(answers["id"]).any()
-    about = {"dataset": name, "title": title, "cluster": "groups" if has_groups else None}
+    about = {
+        "dataset": name,
+        "title": title,
+        "cluster": "groups" if has_groups else None,
+    }
     return answers, about, is_demonstration
 
 
@@ -54,9 +58,13 @@ def _published_answers(folder):
             columns["contexts"] = "-"  # without retrieval there is no list
         log = read_log(folder / run / "detailed_results.jsonl", columns=columns)
         texts = log["contexts"].map(passages.reindex, na_action="ignore")
-        log["contexts"] = texts.map(lambda of_row: of_row.dropna().tolist(), na_action="ignore")
+        log["contexts"] = texts.map(
+            lambda of_row: of_row.dropna().tolist(), na_action="ignore"
+        )
         logs.append(log.assign(system=system))
     log = pd.concat(logs, ignore_index=True)
-    log["group"] = "section " + log["group"].str.extract(r"(\d+[A-Z]*)")[0].fillna("none")
+    log["group"] = "section " + log["group"].str.extract(r"(\d+[A-Z]*)")[0].fillna(
+        "none"
+    )
     log.attrs["readings"] = []
     return log

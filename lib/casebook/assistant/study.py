@@ -33,7 +33,11 @@ QUESTION = "question repeated"
 AGREEMENT = "AUROC with people's ratings"
 CHANCE = 0.5
 ABOUT = ["id", "system", "group", "abstained", "closed"]
-NUMBERS = [QUESTION, *ANSWER_MEASURES, *(f"{measure} baseline" for measure in ANSWER_MEASURES)]
+NUMBERS = [
+    QUESTION,
+    *ANSWER_MEASURES,
+    *(f"{measure} baseline" for measure in ANSWER_MEASURES),
+]
 EMPTY = ["dataset", "measure", "quantity", "system", "value", "n"]
 
 
@@ -167,7 +171,8 @@ def score_answers(log, *, foreign=3, seed=0, judge=None):
     (['No retrieval', 'Retrieval'], True)
     """
     contexts = log["contexts"].explode().dropna()
-    is_text = contexts.str.contains(rf"\S +\S|{UNSPACED.pattern}")  # a blank, or no need of one
+    # a blank, or no need of one
+    is_text = contexts.str.contains(rf"\S +\S|{UNSPACED.pattern}")
     if len(contexts) and not is_text.any():
         first = f"the log: contexts such as {contexts.iloc[0][:40]!r} are no texts"
         raise InputError(f"{first}: name the collection that they are ids of")
@@ -197,7 +202,11 @@ def _scored(row, contexts, references, others, judge):
     if abstained is None:
         abstained = abstains(row.answer)
     scores = {name: getattr(row, name) for name in ("id", "system", "group")}
-    scores |= {"abstained": abstained, "answered": not abstained, "closed": row.contexts is None}
+    scores |= {
+        "abstained": abstained,
+        "answered": not abstained,
+        "closed": row.contexts is None,
+    }
     if shown:
         scores[QUESTION] = faithfulness(row.question, shown).score
     if not abstained:
@@ -240,17 +249,23 @@ def _scores(rows, values, measure, about):
 
 def joined(tables):
     """One frame of all rows; without any, an empty one that can be chosen from."""
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=EMPTY)
+    return (
+        pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=EMPTY)
+    )
 
 
 def levels(rows, measures, null=None, **about):
     """Mean of every system and measure, its baseline, and how many answers have no value."""
     tables = []
-    for measure, (system, answers) in product(measures, rows.groupby("system", sort=False)):
+    for measure, (system, answers) in product(
+        measures, rows.groupby("system", sort=False)
+    ):
         judged = answers.dropna(subset=measure)
         if len(judged):
             row = scores_of(judged, measure, [system], **about).estimates(null)
-            row["control"] = judged.get(f"{measure} baseline", pd.Series(dtype=float)).mean()
+            row["control"] = judged.get(
+                f"{measure} baseline", pd.Series(dtype=float)
+            ).mean()
             row["control_name"] = BASELINES.get(measure)
             row["undefined"] = len(answers) - len(judged)
             tables.append(row)
@@ -264,7 +279,10 @@ def pair_contrasts(rows, measures, planned, **about):
     """
     pairs = combinations(rows["system"].unique(), 2)
     known = [set(pair) for pair in planned]
-    families = {PLANNED: planned, OTHER: [pair for pair in pairs if set(pair) not in known]}
+    families = {
+        PLANNED: planned,
+        OTHER: [pair for pair in pairs if set(pair) not in known],
+    }
     tables = []
     for measure, (family, pairs) in product(measures, families.items()):
         every = [scores_of(rows, measure, pair, **about) for pair in pairs]
@@ -315,7 +333,9 @@ def people_agreement(rows, measures, **about):
             tables.append(row.assign(verdict=interval_verdicts(row, CHANCE)))
     if not tables:
         return joined(tables)
-    return Scores(rows, AGREEMENT, **about).described(joined(tables).assign(null=CHANCE, margin=0))
+    return Scores(rows, AGREEMENT, **about).described(
+        joined(tables).assign(null=CHANCE, margin=0)
+    )
 
 
 def explained_answers(log, system, name):

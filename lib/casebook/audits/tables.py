@@ -49,7 +49,9 @@ RowCheck = namedtuple("RowCheck", "possible alone implied chance")
 def check_row(reported, n, positives, decimals=3):
     """Check one row by enumerating all confusion tables; values are rounded or cut."""
     if n not in range(1, MOST_CLAIMS + 1):
-        raise InputError(f"n must be a whole number between 1 and {MOST_CLAIMS:,}, not {n:g}")
+        raise InputError(
+            f"n must be a whole number between 1 and {MOST_CLAIMS:,}, not {n:g}"
+        )
     if positives not in range(int(n) + 1):
         raise InputError(f"{positives:g} positives of {n:g} claims are impossible")
     decimals = pd.Series(decimals, list(REPORTED_MEASURES))
@@ -63,12 +65,16 @@ def check_row(reported, n, positives, decimals=3):
     possible = bool(fits.all(axis=1).any())
     alone = fits.any().to_dict()
     implied = float(accuracies.min()), float(accuracies.max())
-    return RowCheck(possible, alone, implied, _chance(measures[list(values.index)], decimals))
+    return RowCheck(
+        possible, alone, implied, _chance(measures[list(values.index)], decimals)
+    )
 
 
 def _measures_of_tables(n, positives):
     """Measures of every confusion table of so many claims."""
-    tp, tn = (counts.ravel() for counts in np.indices((positives + 1, n - positives + 1)))
+    tp, tn = (
+        counts.ravel() for counts in np.indices((positives + 1, n - positives + 1))
+    )
     fn = positives - tp
     fp = n - positives - tn
     measures = pd.DataFrame({"accuracy": (tp + tn) / n})
@@ -89,7 +95,9 @@ def _may_be(values, reported, decimals):
     """Which values may have been rounded or cut to this one; ties go either way."""
     step = 10.0**-decimals
     is_nearest = np.abs(values - reported) <= step / 2 + ROUNDING_SLACK
-    is_cut = (values >= reported - ROUNDING_SLACK) & (values < reported + step - ROUNDING_SLACK)
+    is_cut = (values >= reported - ROUNDING_SLACK) & (
+        values < reported + step - ROUNDING_SLACK
+    )
     return is_nearest | is_cut
 
 
@@ -134,7 +142,9 @@ def check_tables(rows):
         shown = {measure: _numbers(part, measure) for measure in measures}
         decimals = {measure: places for measure, (_, places) in shown.items()}
         for index, row in part.iterrows():
-            reported = {measure: values[index] for measure, (values, _) in shown.items()}
+            reported = {
+                measure: values[index] for measure, (values, _) in shown.items()
+            }
             try:
                 check = check_row(reported, row["n"], row["positives"], decimals)
             except InputError as error:
@@ -143,9 +153,15 @@ def check_tables(rows):
             known |= dict.fromkeys(REPORTED_MEASURES, math.nan) | reported
             known["assumed"] = row.get("assumed") or ""
             known["verdict"] = POSSIBLE if check.possible else IMPOSSIBLE
-            alone = [measure for measure, is_possible in check.alone.items() if not is_possible]
+            alone = [
+                measure
+                for measure, is_possible in check.alone.items()
+                if not is_possible
+            ]
             known["impossible alone"] = ", ".join(alone)
-            known["implied accuracy low"], known["implied accuracy high"] = check.implied
+            known["implied accuracy low"], known["implied accuracy high"] = (
+                check.implied
+            )
             checked.append(known | {"chance": check.chance})
     return pd.DataFrame(checked).astype({"n": int, "positives": int})
 
@@ -199,7 +215,8 @@ def possible_shares(rows, dataset):
     shares["verdict"] = np.where(shares["value"] == 1, NO_DIFFERENCE, WORSE)
     shares = shares.assign(low=np.nan, high=np.nan, null=1.0, margin=0.0)
     shares["reason"] = "all_rows_counted"
-    shares["note"] = [_assumptions(rows), *[""] * (len(shares) - 1)]  # it is on all rows
+    # it is on all rows
+    shares["note"] = [_assumptions(rows), *[""] * (len(shares) - 1)]
     return Scores(pd.DataFrame(), MEASURE, dataset, unit="rows").described(shares)
 
 
@@ -233,7 +250,9 @@ def reported_items(rows):
     items["text"] = "Reported of " + items["n"].astype(str) + " claims"
     for verdict in items["verdict"].unique():
         items[verdict] = items["verdict"] == verdict
-    return item_page(items, noun="row", ready=[(IMPOSSIBLE, None, None)], shown=ALL_TEXTS)
+    return item_page(
+        items, noun="row", ready=[(IMPOSSIBLE, None, None)], shown=ALL_TEXTS
+    )
 
 
 # --- means
@@ -264,7 +283,9 @@ def read_tables(path, n=None, positives=None):
     given = {name: count for name, count in counts.items() if count}
     needed = ["row", *(counts.keys() - given.keys())]
     hint = ". Counts that it lacks: --n, --positives"
-    reading = read_roles(table, "reported", needed, dict.fromkeys(given, "-"), hint=hint)
+    reading = read_roles(
+        table, "reported", needed, dict.fromkeys(given, "-"), hint=hint
+    )
     if reading.columns.keys().isdisjoint(REPORTED_MEASURES):
         raise refusal(path, f"has none of the columns {', '.join(REPORTED_MEASURES)}")
     rows = reading.table.assign(where=[f"{path}:{line}" for line in table.index])

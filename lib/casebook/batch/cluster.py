@@ -37,7 +37,8 @@ def processes(number):
             why = "a worker process died (memory?): the same command again carries on"
             raise CasebookError(why) from None
         except BaseException:  # an interrupt too: nobody waits for what they are at
-            for process in multiprocessing.active_children():  # of which a command has no others
+            # of which a command has no others
+            for process in multiprocessing.active_children():
                 process.kill()
             raise
 
@@ -67,19 +68,25 @@ def scheduler_workers(scheduler, shared_file=None):
         # Dask repeats the address, which may hold a password.
         reason = without_secrets(" ".join(str(error).split()), scheduler)
         remedy = "start 'dask scheduler', and 'dask worker' in this folder"
-        raise InputError(f"no Dask scheduler at {scheduler} ({reason}): {remedy}") from error
+        raise InputError(
+            f"no Dask scheduler at {scheduler} ({reason}): {remedy}"
+        ) from error
     with contextlib.closing(client):
         try:
             client.wait_for_workers(1, timeout=patience)
         except WaitTimeout:
-            why = f"no worker within {patience:.0f} s: start 'dask worker' in this folder"
+            why = (
+                f"no worker within {patience:.0f} s: start 'dask worker' in this folder"
+            )
             raise InputError(f"{scheduler}: {why}") from None
         faults = client.run(difference, fingerprint(shared_file), shared_file)
         for worker, fault in faults.items():
             if fault:
                 raise InputError(f"refused: {worker} {fault}")
         executor = client.get_executor(pure=False)
-        executor.slots = lambda: max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        executor.slots = lambda: max(
+            1, len(client.scheduler_info(n_workers=-1)["workers"])
+        )
         yield executor
 
 

@@ -24,7 +24,14 @@ from casebook.errors import CasebookError, InputError
 from casebook.paths import run_dir
 from casebook.runs.locations import paths_in, recorded, without_folders
 from casebook.runs.outputs import read_numbers
-from casebook.runs.record import RunRecord, each_number, file_hashes, files_of, now, write_record
+from casebook.runs.record import (
+    RunRecord,
+    each_number,
+    file_hashes,
+    files_of,
+    now,
+    write_record,
+)
 
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -141,11 +148,14 @@ def execute(cell, run, manager, timeout=None):
         _write_notebook(notebook, partial, names | whole, users)
         partial.replace(folder / f"{cell.name}.ipynb")
     except TimeoutError:
-        raise CasebookError(f"{cell.notebook}: a cell took more than {timeout:g} s") from None
+        raise CasebookError(
+            f"{cell.notebook}: a cell took more than {timeout:g} s"
+        ) from None
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         raise CasebookError(f"{cell.notebook}: the kernel died ({error})") from None
     finally:
-        partial.unlink(missing_ok=True)  # a traceback may hold what the environment does
+        # a traceback may hold what the environment does
+        partial.unlink(missing_ok=True)
 
 
 def _write_notebook(notebook, path, parameters, user_files):
@@ -164,7 +174,9 @@ def _write_notebook(notebook, path, parameters, user_files):
         cell.metadata.pop("papermill", None)
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.id = "injected-parameters"
-            cell.source = translate_parameters(kernel.name, "python", parameters, "Parameters")
+            cell.source = translate_parameters(
+                kernel.name, "python", parameters, "Parameters"
+            )
     # The notebook is JSON, and what was injected is Python inside it: a path without quotes
     # reads the same in both.
     # From results/<run>/notebooks.
@@ -174,7 +186,9 @@ def _write_notebook(notebook, path, parameters, user_files):
 
 def _failure(notebook, error):
     cause = REFUSED if error.ename == InputError.__name__ else "failed"
-    foreseen = [kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())]
+    foreseen = [
+        kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())
+    ]
     why = error.evalue
     last_lines = ()
     if error.ename not in foreseen:

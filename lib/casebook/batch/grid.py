@@ -18,7 +18,8 @@ from casebook.readers import did_you_mean, read_yaml
 from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
-EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
+# need of a cell that runs after every other cell of its run, done or failed
+EVERY = "*"
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -35,7 +36,9 @@ class Cell:
 
     @property
     def source(self):
-        return paths.notebook_files().get(self.notebook, paths.NOTEBOOKS / self.notebook)
+        return paths.notebook_files().get(
+            self.notebook, paths.NOTEBOOKS / self.notebook
+        )
 
 
 # --- reading
@@ -45,7 +48,9 @@ def load_grid(path=DEFAULT_GRID):
     path = Path(path)
     rows = read_yaml(path)
     if not isinstance(rows, list):
-        raise InputError(f"{path}: a grid is a list of rows, each with a name and a notebook")
+        raise InputError(
+            f"{path}: a grid is a list of rows, each with a name and a notebook"
+        )
     cells = []
     for number, row in enumerate(rows, 1):
         where = f"{path}: row {number}"
@@ -62,7 +67,9 @@ def load_grid(path=DEFAULT_GRID):
     names = [cell.name for cell in cells]
     needed = {need for cell in cells for need in cell.needs}
     faults = {
-        "used by more than one row": [name for name in set(names) if names.count(name) > 1],
+        "used by more than one row": [
+            name for name in set(names) if names.count(name) > 1
+        ],
         "needed, and no row": sorted(needed - {*names, EVERY}),
         "no name of a cell: leave the dot out": [name for name in names if "." in name],
     }
@@ -102,7 +109,9 @@ def select(cells, names=(), tag="default", overrides=None):
     if not found:
         tags = sorted({tag for cell in cells for tag in cell.tags})
         near = did_you_mean(tag, tags)
-        raise InputError(f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}")
+        raise InputError(
+            f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}"
+        )
     chosen = []
     known = set()
     for cell in {cell.name: cell for cell in found}.values():
@@ -131,11 +140,16 @@ def _cells_named(name, cells, tag, overrides):
     if name not in notebooks:
         names = sorted({cell.experiment for cell in cells})
         near = did_you_mean(name, {*names, *(cell.name for cell in cells)})
-        raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(names)}")
+        raise InputError(
+            f"unknown experiment {name!r}{near}; known: {', '.join(names)}"
+        )
     cell = Cell(name, notebooks[name])
     # With other data the other parameters of a configuration mean nothing.
     kinds = annotations(cell.source)
-    if any(key in ("dataset", "datasets") or "Path" in kinds.get(key, "") for key in overrides):
+    if any(
+        key in ("dataset", "datasets") or "Path" in kinds.get(key, "")
+        for key in overrides
+    ):
         return [_marked(cell, overrides)]
     if group:
         return [each for each in group if tag in each.tags]

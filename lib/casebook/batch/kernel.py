@@ -19,8 +19,20 @@ from multiprocessing import forkserver, util
 from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-SHARED = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "torch", "sentence_transformers")
-KERNEL = ("ipykernel.kernelapp", "ipykernel.debugger", "psutil", "tornado.platform.asyncio")
+SHARED = (
+    "pandas",
+    "scipy.stats",
+    "matplotlib.pyplot",
+    "seaborn",
+    "torch",
+    "sentence_transformers",
+)
+KERNEL = (
+    "ipykernel.kernelapp",
+    "ipykernel.debugger",
+    "psutil",
+    "tornado.platform.asyncio",
+)
 
 _groups = set()  # processes of this process's kernels, each of which leads its group
 _stopped = threading.Event()  # from here on kernels end as soon as they start
@@ -56,7 +68,8 @@ def start_server(modules):
 def can_fork():
     """Whether sockets can be beside our files, and this process may start others."""
     is_daemon = multiprocessing.current_process().daemon  # as workers of Dask are
-    fits = len(util.get_temp_dir()) < 70  # the path of a socket has at most 107 characters
+    # the path of a socket has at most 107 characters
+    fits = len(util.get_temp_dir()) < 70
     # Elsewhere a fork of what has loaded the system's libraries may crash.
     return sys.platform == "linux" and fits and not is_daemon
 
@@ -74,11 +87,14 @@ class Fork(multiprocessing.get_context("forkserver").Process):
 
 def become_kernel(arguments, environment, folder):
     os.setpgid(0, 0)  # what it starts is killed with it
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # it says there that it was interrupted at its end
+    # it says there that it was interrupted at its end
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.clear()
     os.environ.update(environment)
-    for module in [name for name in sys.modules if name.partition(".")[0] == "casebook"]:
+    for module in [
+        name for name in sys.modules if name.partition(".")[0] == "casebook"
+    ]:
         del sys.modules[module]  # with the folders of the process that forks
     os.chdir(folder)
     sys.path.insert(0, "")  # as `python -m ipykernel_launcher` has it

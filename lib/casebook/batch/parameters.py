@@ -52,7 +52,9 @@ def declarations(source):
             found[ast.unparse(statement.target)] = (annotation, statement.value)
         elif isinstance(statement, ast.Assign):
             for name in map(ast.unparse, statement.targets):
-                annotation = "str | list[str] | None" if name in DATA_PARAMETERS else None
+                annotation = (
+                    "str | list[str] | None" if name in DATA_PARAMETERS else None
+                )
                 found[name] = (annotation, statement.value)
     return found
 
@@ -93,7 +95,9 @@ def resolved(parameters, source):
     changed = dict(parameters)
     for name, value in parameters.items():
         if name in DATA_PARAMETERS:
-            changed[name] = with_paths(value, lambda path: _whole(path) if "/" in path else path)
+            changed[name] = with_paths(
+                value, lambda path: _whole(path) if "/" in path else path
+            )
         elif name in MODEL_PARAMETERS or "Path" in kinds.get(name, ""):
             changed[name] = with_paths(value, _whole)
     return changed
@@ -127,13 +131,18 @@ def check(source, parameters):
     """Refuse names that a notebook lacks, and values of wrong types; its readers refuse files."""
     declared = declarations(source)
     for name in parameters.keys() - declared.keys():
-        known = f"{did_you_mean(name, declared)}; it takes {', '.join(sorted(declared))}"
+        known = (
+            f"{did_you_mean(name, declared)}; it takes {', '.join(sorted(declared))}"
+        )
         raise InputError(f"{Path(source).name} has no parameter {name}{known}")
     usual = defaults(source)
     for name, value in (usual | parameters).items():
-        is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
+        # entailment:model@v2
+        is_login = name not in MODEL_PARAMETERS and is_bare_login(value)
         if holds_secret(value) or is_login:
-            problem = "the address holds a password or a key, and parameters are published"
+            problem = (
+                "the address holds a password or a key, and parameters are published"
+            )
             raise InputError(f"{name}: {problem}: leave it out, and set {URL_VARIABLE}")
     kinds = annotations(source)
     for name in parameters.keys() & kinds.keys():
@@ -145,11 +154,14 @@ def check_type(name, annotation, value):
     holder = type("Parameter", (), {"__annotations__": {"kind": annotation}})
     try:
         kind = typing.get_type_hints(holder, None, _NAMES, include_extras=True)["kind"]
-    except (NameError, AttributeError, SyntaxError, TypeError):  # a type of the notebook's own
+    except (NameError, AttributeError, SyntaxError, TypeError):
+        # a type of the notebook's own
         return
     try:
         TypeAdapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
-        wanted = [fault["msg"].removeprefix("Input should be ") for fault in error.errors()]
+        wanted = [
+            fault["msg"].removeprefix("Input should be ") for fault in error.errors()
+        ]
         wanted = " or ".join(dict.fromkeys(wanted))
         raise InputError(f"{name} should be {wanted}, not {value!r:.100}") from None

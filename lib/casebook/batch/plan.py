@@ -39,7 +39,8 @@ class Planned:
     inputs: dict
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
     changed: tuple = ()
-    settings: ModelSettings = field(default_factory=ModelSettings)  # of models in its kernel
+    # of models in its kernel
+    settings: ModelSettings = field(default_factory=ModelSettings)
 
     @property
     def key(self):
@@ -58,7 +59,9 @@ def plan(cells, run, force=False):
         needed = {name: planned[name].key for name in needs if name in planned}
         again = force
         if EVERY in cell.needs:  # alone it reads what any batch may have changed
-            again |= any(item.status != "cached" for item in planned.values()) or not planned
+            again |= (
+                any(item.status != "cached" for item in planned.values()) or not planned
+            )
         planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), again)
     return [replace(planned[cell.name], settings=settings) for cell in cells]
 
@@ -73,7 +76,9 @@ def _planned(cell, run, inputs, force):
     changed = [name for name in inputs if recorded.get(name) != inputs[name]]
     faults = output_faults(record_path(run, cell.name).parent, record)
     changed += [name.removeprefix("../../") for name in faults]
-    return Planned(cell, inputs, "stale" if changed or force else "cached", tuple(changed))
+    return Planned(
+        cell, inputs, "stale" if changed or force else "cached", tuple(changed)
+    )
 
 
 # --- the inputs of a cell
@@ -97,7 +102,11 @@ def inputs_of(cell, common, needed=None):
         "parameters": portable_parameters(cell.parameters, cell.source),
         "data": _data_hashes(cell, files.get("log")),
     }
-    hashes = {name: [tree_digest(path) for path in files[name]] for name in files if files[name]}
+    hashes = {
+        name: [tree_digest(path) for path in files[name]]
+        for name in files
+        if files[name]
+    }
     if hashes:
         inputs["files"] = hashes
     if needed:
@@ -106,12 +115,15 @@ def inputs_of(cell, common, needed=None):
 
 
 def _data_hashes(cell, log):
-    if cell.experiment == "assistant" and log:  # which is evaluated instead of a data set
+    # which is evaluated instead of a data set
+    if cell.experiment == "assistant" and log:
         return {f"log {Path(path).name}": tree_digest(path) for path in log}
     values = defaults(cell.source) | cell.parameters
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = list(card_files())
-    return {name: data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)}
+    return {
+        name: data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)
+    }
 
 
 def data_hash(value):
@@ -127,7 +139,9 @@ def data_hash(value):
     if name_and_folder:
         name, folder = name_and_folder
         if card_of(name):
-            raise InputError(f"{folder}: {name} is a data set of ours: call it NAME={folder}")
+            raise InputError(
+                f"{folder}: {name} is a data set of ours: call it NAME={folder}"
+            )
         if not folder.is_dir():
             raise InputError(f"dataset {value!r}: no such folder")
         return tree_digest(folder)

@@ -7,7 +7,13 @@ workers of a scheduler (`casebook.batch.cluster`).
 
 import contextlib
 import os
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -39,8 +45,14 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
     with sole_writer(run):
         try:
             if waiting:
-                with _workers(run, list(waiting.values()), workers, scheduler) as executor:
-                    options = {"run": run, "folder": str(Path.cwd()), "timeout": timeout}
+                with _workers(
+                    run, list(waiting.values()), workers, scheduler
+                ) as executor:
+                    options = {
+                        "run": run,
+                        "folder": str(Path.cwd()),
+                        "timeout": timeout,
+                    }
                     execute = partial(run_cell, **options)
                     _work(waiting, outcomes, execute, executor, report)
         finally:  # also when interrupted: what is done counts
@@ -92,7 +104,9 @@ def in_order(waiting):
     try:
         sorter.prepare()
     except CycleError as error:
-        raise InputError(f"{', '.join(error.args[1])}: need each other in a circle") from None
+        raise InputError(
+            f"{', '.join(error.args[1])}: need each other in a circle"
+        ) from None
     return sorter
 
 

@@ -74,7 +74,13 @@ class Question:
         first = {}
         for case in self.cases:
             headline = case.headline
-            key = (case.page, headline.measure, headline.null, case.data, headline.verdict)
+            key = (
+                case.page,
+                headline.measure,
+                headline.null,
+                case.data,
+                headline.verdict,
+            )
             first.setdefault(key, case)
         return list(first.values())
 
@@ -121,7 +127,11 @@ def about(chapters):
     names = list(dict.fromkeys(name for row in rows for name in row.datasets))
     if len(names) > MOST_DATASETS:
         names[MOST_DATASETS:] = [f"{len(names) - MOST_DATASETS} more"]
-    answered = f"{counted(len(rows), 'questions')} answered" if rows else "no question is answered"
+    answered = (
+        f"{counted(len(rows), 'questions')} answered"
+        if rows
+        else "no question is answered"
+    )
     where = f" on {enumerated(names)}" if names else ""
     day = completed(chapters)
     when = f" (completed {day})" if day else ""

@@ -35,14 +35,17 @@ def build_book(run):
     cells = [cell.name for cell in load_grid() if cell.name in executed]
     cells += sorted(executed - set(cells))
     if not cells:
-        raise InputError(f"results/{run}: nothing to render; 'casebook run --run {run}' makes it")
+        raise InputError(
+            f"results/{run}: nothing to render; 'casebook run --run {run}' makes it"
+        )
     evidence = require_report(run)
     target = OUTPUT / "_build" / valid_name(run, "run")
 
     def refusal(owner):
         return f"{target}: another process is at work there ({owner}): wait for it"
 
-    with locked(target / ".lock", refusal, 300.0):  # seconds that another builder may take
+    # seconds that another builder may take
+    with locked(target / ".lock", refusal, 300.0):
         for left in target.glob("work-*"):  # by a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(
@@ -58,7 +61,11 @@ def _build(run, chapters, evidence, target, work):
     html = target / "html"
     key = _stage(run, stage, chapters)
     built_from = target / "key"
-    if html.exists() and built_from.is_file() and built_from.read_bytes() == key.encode():
+    if (
+        html.exists()
+        and built_from.is_file()
+        and built_from.read_bytes() == key.encode()
+    ):
         return
     site = rendered(stage, work)
     for path in (stage / "book" / "generated").rglob("*.js"):
@@ -113,7 +120,11 @@ def _unlink_absent_pages(book, toc):
 
         return _PAGE_LINK.sub(link_or_text, text)
 
-    for path in [*book.glob("methods/*.md"), book / "words.md", *book.glob("generated/*.md")]:
+    for path in [
+        *book.glob("methods/*.md"),
+        book / "words.md",
+        *book.glob("generated/*.md"),
+    ]:
         # What lies in generated/ itself is included by pages of the folder above.
         folder = book if path.parent.name == "generated" else path.parent
         if path.is_file():
@@ -138,7 +149,8 @@ def _copy_folder(source, target):
 
 def _copy_file(source, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    with naming_file(folder / source.name):  # an error, of a full disk perhaps, names the copy
+    # an error, of a full disk perhaps, names the copy
+    with naming_file(folder / source.name):
         shutil.copyfile(source, folder / source.name)
 
 
@@ -164,7 +176,11 @@ def rendered(stage, target):
     command += ["-W", "--keep-going", "-n", "-q"]
     # Sphinx leaves its account of a crash in the folder for temporary files.
     environment = os.environ | {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    pipes = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+    }
     with subprocess.Popen(command, env=environment, **pipes) as process:
         output = process.stdout.read().decode(errors="replace")
         failed = process.wait()
@@ -250,10 +266,14 @@ def _finish_pages(run, chapters, site):
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
     parts = [f"Run {run}", completed(chapters), f"Casebook {__version__}"]
     for path in site.rglob("*.html"):
-        page = _compact(path.read_text(encoding="utf-8")).replace(_TOGGLE, labelled_toggle)
+        page = _compact(path.read_text(encoding="utf-8")).replace(
+            _TOGGLE, labelled_toggle
+        )
         title = _HTML_TITLE.search(page)
         line = " · ".join(filter(None, [title and title[1], *parts]))
-        page = page.replace("</article>", f'<p class="print-footer">{line}</p></article>', 1)
+        page = page.replace(
+            "</article>", f'<p class="print-footer">{line}</p></article>', 1
+        )
         if path == site / "index.html":
             page = page.replace("</head>", f"{described}</head>", 1)
         write_text(path, page)
@@ -267,11 +287,14 @@ _CLASS = re.compile(r"\.([A-Za-z_][\w-]*)")
 def _finish_styles(site):
     """Drop the rules for classes that no page and no script names."""
     texts = [path.read_text(encoding="utf-8") for path in site.rglob("*.[hj]*")]
-    named = {"bs-tooltip-auto", *re.findall(r"[\w-]+", " ".join(texts))}  # and what a script joins
+    # and what a script joins
+    named = {"bs-tooltip-auto", *re.findall(r"[\w-]+", " ".join(texts))}
 
     def if_used(rule):
         selectors = _IN_BRACKETS.sub("", _IN_BRACKETS.sub("", rule[1])).split(",")
-        is_used = any(named.issuperset(_CLASS.findall(selector)) for selector in selectors)
+        is_used = any(
+            named.issuperset(_CLASS.findall(selector)) for selector in selectors
+        )
         return rule[0] if is_used else ""
 
     for path in site.rglob("*.css"):

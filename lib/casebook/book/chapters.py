@@ -35,7 +35,9 @@ def for_readers(path, chapter):
     notebook = nbformat.read(path, 4)
     if notebook.cells and notebook.cells[0].source.startswith("# "):
         text = notebook.cells[0].source.partition("\n")[2]
-        text = f"# {escape_markdown(chapter.title)}\n{text}\n\n{leaderboard_link(chapter)}"
+        text = (
+            f"# {escape_markdown(chapter.title)}\n{text}\n\n{leaderboard_link(chapter)}"
+        )
         notebook.cells[0].source = text.rstrip()
     for cell in notebook.cells:
         if _title(cell) == "kept for other pages":  # a section that shows nothing
@@ -95,9 +97,14 @@ def _title(cell):
 def _footer(chapter):
     """The cells on the data of a chapter and on how it is repeated, which is folded."""
     record = chapter.record
-    values = {"items": items_link(chapter, "../../generated/"), "downloads": _downloads(chapter)}
+    values = {
+        "items": items_link(chapter, "../../generated/"),
+        "downloads": _downloads(chapter),
+    }
     if record:
-        inputs = hashes(record) | {"content key": record.labels["ContentKey"][:HASH_DIGITS]}
+        inputs = hashes(record) | {
+            "content key": record.labels["ContentKey"][:HASH_DIGITS]
+        }
         values["inputs"] = {name: digits for name, digits in inputs.items() if digits}
         values["command"] = code(command(record, chapter.run))
         own = record.labels.get("Notebook")
@@ -133,7 +140,9 @@ def limits(parameters, cards):
     listed = []
     for card in cards.values():
         split = parameters.get("split") if card.key == dataset else ""
-        listed.append((card, card_link(card), _counts(card, split or card.default_split)))
+        listed.append(
+            (card, card_link(card), _counts(card, split or card.default_split))
+        )
     unknown = None
     if isinstance(dataset, str):
         folder = data_folder(dataset)
@@ -148,7 +157,9 @@ def _counts(card, split):
     if split not in card.splits:
         return f"split {code(str(split))}"
     counts = card.splits[split].model_dump(exclude={"note"})
-    listed = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+    listed = ", ".join(
+        f"{number:,} {name}" for name, number in counts.items() if number
+    )
     return f"split `{split}`: {listed}"
 
 
@@ -207,7 +218,9 @@ def _grid(_stamp):
 def hashes(record):
     inputs = record.labels["Inputs"]
     data = list(inputs["data"].values())
-    values = {"data": digest(inputs["data"]) if len(data) > 1 else next(iter(data), None)}
+    values = {
+        "data": digest(inputs["data"]) if len(data) > 1 else next(iter(data), None)
+    }
     values |= {name: inputs.get(name) for name in ("notebook", "library", "lock")}
     digits = {name: value and value[:HASH_DIGITS] for name, value in values.items()}
     if logs := user_logs(record):

@@ -36,7 +36,9 @@ def measured_sentences(chapters, row):
     if "measured" not in row:
         return []
     measured = row["measured"]
-    numbers = numbers_of(chapters, measured["experiment"], measured["datasets"], measured["values"])
+    numbers = numbers_of(
+        chapters, measured["experiment"], measured["datasets"], measured["values"]
+    )
     return filled(measured["says"], numbers)
 
 
@@ -53,12 +55,20 @@ def concordance_page(document, chapters=()):
     rows = []
     for row in table["rows"]:
         definitions = [(label, row.get(key)) for key, label in _LABELS.items()]
-        definitions.append(("In the example", " ".join(example_sentences(document, row))))
-        definitions.append(("Measured in this run", " ".join(measured_sentences(chapters, row))))
-        words = [(label, " ".join(str(text).split())) for label, text in definitions if text]
+        definitions.append(
+            ("In the example", " ".join(example_sentences(document, row)))
+        )
+        definitions.append(
+            ("Measured in this run", " ".join(measured_sentences(chapters, row)))
+        )
+        words = [
+            (label, " ".join(str(text).split())) for label, text in definitions if text
+        ]
         aliases = [_name(str(alias)) for alias in row["aliases"]]
         names = {"term": _name(str(row["term"])), "aliases": aliases}
-        rows.append(row | names | {"section": str(row["section"]), "definitions": words})
+        rows.append(
+            row | names | {"section": str(row["section"]), "definitions": words}
+        )
     template = TEMPLATES.get_template("concordance.md")
     return template.render(title=table["title"], about=table["about"], rows=rows)
 

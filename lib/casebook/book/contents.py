@@ -5,7 +5,8 @@ from casebook.readers import read_yaml
 
 #: Pages on which a reader compares systems or looks at single items, above the chapters.
 COMPARING = {"leaderboard": "Leaderboard", "items": "Single items"}
-DEMONSTRATION = "demonstration"  # experiments that answer nothing, wherever a part names them
+# experiments that answer nothing, wherever a part names them
+DEMONSTRATION = "demonstration"
 MOST_WORDS = 4  # of an entry
 
 
@@ -28,7 +29,9 @@ def contents(chapters, generated):
         first = holders[0]
         first["chapters"] += _entries(dict.fromkeys(left), left)
         present = [page for page in COMPARING if f"{page}.md" in generated]
-        pages = [{"file": f"generated/{page}", "title": COMPARING[page]} for page in present]
+        pages = [
+            {"file": f"generated/{page}", "title": COMPARING[page]} for page in present
+        ]
         first["chapters"] = pages + first["chapters"]
     toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
     return toc
@@ -40,7 +43,9 @@ def _entries(named, left):
     for experiment, about in named.items():
         about = about or {}
         ran = left.pop(experiment, [])
-        below = [_entry(chapter, chapter.title.partition(": ")[2]) for chapter in ran[1:]]
+        below = [
+            _entry(chapter, chapter.title.partition(": ")[2]) for chapter in ran[1:]
+        ]
         below += _entries(about.get("below", {}), left)
         if ran:
             first = _entry(ran[0], about.get("title"))

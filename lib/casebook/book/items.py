@@ -65,7 +65,12 @@ def worse_items(chapter):
     for tag, *pair in reversed(kept["ready"]):
         if None not in pair and tag in kept["tags"]:
             system, against = (kept["systems"][place] for place in pair)
-            choice = {"system": system, "against": against, "only": tag, "order": "lower first"}
+            choice = {
+                "system": system,
+                "against": against,
+                "only": tag,
+                "order": "lower first",
+            }
             return {
                 "text": tag,
                 "address": item_page_address(chapter.cell, **choice),

@@ -77,7 +77,9 @@ def data_cards(chapters):
         card_text = re.sub("^#", "##", as_markdown(card), flags=re.MULTILINE)
         parts.append(f'<span id="{key}"></span>\n\n{card_text}')
         using = [chapter for chapter in chapters if key in chapter.cards]
-        links = [f"[{escape_markdown(c.title)}](run/notebooks/{c.cell}.ipynb)" for c in using]
+        links = [
+            f"[{escape_markdown(c.title)}](run/notebooks/{c.cell}.ipynb)" for c in using
+        ]
         if links:
             parts.append(f"Used in {enumerated(links)}.\n")
     columns = ["Data set", "Licence", "Non-commercial use only", "Citation"]
@@ -116,7 +118,9 @@ def provenance(chapters):
     versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
     versions["python"] = platform.python_version()
     versions[f"weights of {PACKAGED}, SHA-256"] = PACKAGED_SHA256[:HASH_DIGITS]
-    notebooks = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
+    notebooks = Table(
+        pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands"
+    )
     packages = pd.DataFrame(versions.items(), columns=["Package", "Version"])
     packages = to_html(packages, "Versions of this installation")
     # As cards where the screen is narrow.
@@ -131,7 +135,9 @@ def _provenance_row(chapter):
     environment = record.labels.get("Environment", {})
     machine = [environment.get(name, "") for name in ("platform", "machine")]
     return {
-        "Configuration": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
+        "Configuration": Markup(
+            f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'
+        ),
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
         # Or there would be no page: `require_report`.
         "Outputs": f"{len(record.outputs)} files, verified",
@@ -144,5 +150,7 @@ def _provenance_row(chapter):
         "Machine": " ".join(machine).strip(),
         "Models on": ", ".join(model_settings_of(record.labels["Inputs"]).values()),
         "Python": environment.get("python"),
-        "Reproduce": Markup(f"<code>{html.escape(command(record, chapter.run))}</code>"),
+        "Reproduce": Markup(
+            f"<code>{html.escape(command(record, chapter.run))}</code>"
+        ),
     }

@@ -86,14 +86,21 @@ class ChapterResults:
             return self.cell
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         heading = "".join(cells[0]["source"]).partition("\n")[0] if cells else ""
-        return heading.removeprefix("# ").strip() if heading.startswith("# ") else self.cell
+        return (
+            heading.removeprefix("# ").strip()
+            if heading.startswith("# ")
+            else self.cell
+        )
 
     @cached_property
     def data_title(self):
         """The name of the data, by its headlines or its parameter; None for several."""
         datasets = {headline.dataset for headline in self.headlines}
-        if not datasets:  # a demonstration answers nothing; its numbers say what it was made of
-            datasets = {name for by_dataset in self.numbers.values() for name in by_dataset}
+        # a demonstration answers nothing; its numbers say what it was made of
+        if not datasets:
+            datasets = {
+                name for by_dataset in self.numbers.values() for name in by_dataset
+            }
         keys = {card_of(name).key if card_of(name) else name for name in datasets}
         if len(keys) == 1:
             name = keys.pop()
@@ -122,6 +129,8 @@ def read_chapters(run, cells=None):
             # The cell is named after its experiment: what follows tells it from the others.
             configuration = chapter.cell
             if chapter.record:
-                configuration = configuration.removeprefix(chapter.experiment).lstrip("-")
+                configuration = configuration.removeprefix(chapter.experiment).lstrip(
+                    "-"
+                )
             chapter.title += f" ({configuration})"
     return chapters

@@ -62,7 +62,9 @@ def measured(chapters, row):
     found = {}
     experiment = row["experiment"]
     for dataset, chapter in product(row["datasets"], chapters):
-        numbers = [_number(chapter, experiment, dataset, value) for value in row["values"]]
+        numbers = [
+            _number(chapter, experiment, dataset, value) for value in row["values"]
+        ]
         if dataset not in found and all(numbers):
             by_name = named_numbers(chapter, experiment, dataset, row.get("also", {}))
             found[dataset] = Measurement(dataset, chapter.cell, numbers, by_name)
@@ -80,7 +82,10 @@ def numbers_of(chapters, experiment, datasets, paths):
 
 def named_numbers(chapter, experiment, dataset, paths):
     """Numbers of a chapter under the names that sentences give them; None for no number."""
-    return {name: _number(chapter, experiment, dataset, path) for name, path in paths.items()}
+    return {
+        name: _number(chapter, experiment, dataset, path)
+        for name, path in paths.items()
+    }
 
 
 def verdicts(row, measurement):
@@ -135,7 +140,9 @@ def _stored(chapter, experiment, dataset, path):
         return number | {"low": low, "high": high}
     if "contrast" in path:
         measure, *pair = path["contrast"]
-        for row in chapter.contrasts.get(experiment, {}).get(dataset, {}).get(measure, []):
+        for row in (
+            chapter.contrasts.get(experiment, {}).get(dataset, {}).get(measure, [])
+        ):
             if [row["system"], row["against"]] == pair:
                 return row | {"value": row["difference"], "control": None}
         return None
@@ -187,7 +194,9 @@ def _plot(row, measurement):
     unit = 100 if row.get("points") else 1
     words = verdicts(row, measurement)
     lanes = []
-    for value, number, word in zip(row["values"], measurement.numbers, words, strict=True):
+    for value, number, word in zip(
+        row["values"], measurement.numbers, words, strict=True
+    ):
         is_similar = row.get("comparison") == "similar"
         lane = {
             "name": value["name"],

@@ -92,7 +92,9 @@ def _mark_folds(app, docname, source):
     if app.env.doc2path(docname).endswith(".ipynb"):
         notebook = json.loads(source[0])
         for cell in notebook["cells"]:
-            if cell["cell_type"] == "markdown" and FOLDED in cell["metadata"].get("tags", []):
+            if cell["cell_type"] == "markdown" and FOLDED in cell["metadata"].get(
+                "tags", []
+            ):
                 heading, newline, text = "".join(cell["source"]).partition("\n")
                 cell["source"] = f"{heading}\n\n{_FOLD}\n{newline}{text}"
         source[0] = json.dumps(notebook)
@@ -127,11 +129,13 @@ def _code_last(app, doctree, docname):
 def setup(app):
     app.setup_extension("casebook.book.words")
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
-    app.connect("config-inited", _add_assets, priority=100)  # before Sphinx checks the paths
+    # before Sphinx checks the paths
+    app.connect("config-inited", _add_assets, priority=100)
     app.connect("source-read", _mark_folds)
     app.connect("doctree-resolved", _fold_sections)
     app.connect("doctree-resolved", _code_last)
-    app.connect("html-page-context", _escape_names, priority=900)  # what the theme adds, too
+    # what the theme adds, too
+    app.connect("html-page-context", _escape_names, priority=900)
     app.connect("html-page-context", _without_roles)
     app.connect("build-finished", _add_policy)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

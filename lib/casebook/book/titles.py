@@ -16,7 +16,12 @@ def dataset_name(dataset):
     suffix = dataset.removeprefix(card.key)
     if not suffix:
         return title
-    part = suffix[1:].replace("_", " ").replace("corrected", "standard").removeprefix("all ")
+    part = (
+        suffix[1:]
+        .replace("_", " ")
+        .replace("corrected", "standard")
+        .removeprefix("all ")
+    )
     if suffix.startswith("_") and not part.endswith(" half"):
         part += " part"
     return f"{title}, {part}"

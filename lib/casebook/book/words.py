@@ -36,12 +36,16 @@ def spellings(word):
 
 
 def words_page():
-    return TEMPLATES.get_template("words.md").render(groups=word_groups(), picture=picture)
+    return TEMPLATES.get_template("words.md").render(
+        groups=word_groups(), picture=picture
+    )
 
 
 def picture(name, alternative):
     drawing = (FOLDER / "words" / f"{name}.svg").read_text(encoding="utf-8")
-    start = f'<svg class="word-picture" role="img" aria-label="{html.escape(alternative)}" '
+    start = (
+        f'<svg class="word-picture" role="img" aria-label="{html.escape(alternative)}" '
+    )
     drawing = drawing.replace("<svg ", start)
     return drawing.replace("\n", "")
 
@@ -96,7 +100,9 @@ def index_entries(page):
         for group in word_groups():
             for word in group["words"]:
                 names = spellings(word)
-                entries += [("single", name, anchor(word), "main", None) for name in names]
+                entries += [
+                    ("single", name, anchor(word), "main", None) for name in names
+                ]
     return entries
 
 

@@ -30,14 +30,25 @@ def answer(
     prices = None if price_in is None else (price_in, price_out)
     shared = {"workers": workers, "report": say, "prices": prices}
     if app is None:
-        log = assistant.answer.answer_questions(questions, out, model, **options, **shared)
+        log = assistant.answer.answer_questions(
+            questions, out, model, **options, **shared
+        )
     else:
-        log = assistant.answer.ask_application(questions, out, app, system=system, **shared)
+        log = assistant.answer.ask_application(
+            questions, out, app, system=system, **shared
+        )
     by_system = log.groupby("system", sort=False)
-    systems = by_system.agg(answers=("id", "size"), seconds=("seconds", "median")).reset_index()
-    systems["cost"] = by_system["cost"].sum(skipna=False).to_numpy()  # of all, or unknown
-    following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
-    show({"log": str(out), "systems": systems}, as_json, systems, following, digits=".3g")
+    systems = by_system.agg(
+        answers=("id", "size"), seconds=("seconds", "median")
+    ).reset_index()
+    # of all, or unknown
+    systems["cost"] = by_system["cost"].sum(skipna=False).to_numpy()
+    following = (
+        f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
+    )
+    show(
+        {"log": str(out), "systems": systems}, as_json, systems, following, digits=".3g"
+    )
 
 
 @command(gate, "log")

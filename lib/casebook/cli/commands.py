@@ -39,11 +39,15 @@ KINDS = {
 SHARED_OPTIONS = "Shared options. " + DECLARED["shared"]["text"]
 SCREEN = 80  # columns
 NEW_LINES = "\t\n"
-CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs
+# all but new lines and tabs
+CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 KEYWORD = Parameter.KEYWORD_ONLY
 
 app = typer.Typer(
-    name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+    name="casebook",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
 )
 
 
@@ -61,7 +65,9 @@ def command(group=app, name=None):
         if group is not app:
             words.insert(0, group.info.name)
         text = DECLARED[" ".join(words)]["help"]
-        group.command(words[-1], cls=Command, help=text)(declared(function, " ".join(words)))
+        group.command(words[-1], cls=Command, help=text)(
+            declared(function, " ".join(words))
+        )
         return function
 
     return register
@@ -128,7 +134,9 @@ class Command(TyperCommand):
         rows = [_help_row(each) for each in self.params if each.name not in also]
         if rows:
             formatter.write_dl(rows, col_max=SCREEN // 4)
-        flags = [flag for each in self.params if each.name in also for flag in each.opts]
+        flags = [
+            flag for each in self.params if each.name in also for flag in each.opts
+        ]
         if flags:
             formatter.write_text(f"Also {' '.join(flags)}: see casebook --help.")
 
@@ -138,7 +146,9 @@ class Command(TyperCommand):
         for name, given in context.params.items():
             for value in given if isinstance(given, list | tuple) else [given]:
                 if isinstance(value, float) and not math.isfinite(value):
-                    raise InputError(f"{flags[name]} must be a finite number, not {value}")
+                    raise InputError(
+                        f"{flags[name]} must be a finite number, not {value}"
+                    )
         for condition, options in _declaration(context).get("excludes", {}).items():
             name = condition.removeprefix("no ")
             word = "with" if name == condition else "without"
@@ -157,7 +167,9 @@ def _declaration(context):
 def _help_row(parameter):
     if parameter.param_type_name == "argument":
         return parameter.metavar or parameter.name.upper(), parameter.help
-    is_plain = isinstance(parameter.default, str | int | float) and not parameter.is_flag
+    is_plain = (
+        isinstance(parameter.default, str | int | float) and not parameter.is_flag
+    )
     default = f" [{parameter.default}]" if is_plain else ""
     return ", ".join(parameter.opts), f"{parameter.help}{default}"
 
@@ -173,7 +185,9 @@ def use_models(device, precision, batch_size):
 def visible(text, others=""):
     r"""Text whose control characters are seen, as \x1b, and do nothing; those of direction too."""
     hidden = f"[{CONTROLS}{others}]"
-    return re.sub(hidden, lambda found: found[0].encode("unicode_escape").decode(), text)
+    return re.sub(
+        hidden, lambda found: found[0].encode("unicode_escape").decode(), text
+    )
 
 
 def echo(text, err=False, nl=True):
@@ -192,8 +206,12 @@ def show(report, as_json, *parts, digits="z.4f", out=None):
         write_json(out, plain(report))
         parts = [*parts, str(out)]
     if as_json:
-        text = json.dumps(plain(report), indent=2, ensure_ascii=False, allow_nan=False, default=str)
-        typer.echo(re.sub(f"[{CONTROLS}]", lambda found: f"\\u{ord(found[0]):04x}", text))
+        text = json.dumps(
+            plain(report), indent=2, ensure_ascii=False, allow_nan=False, default=str
+        )
+        typer.echo(
+            re.sub(f"[{CONTROLS}]", lambda found: f"\\u{ord(found[0]):04x}", text)
+        )
         return
     for part in parts or lines_of(report):
         echo(table_text(part, digits) if hasattr(part, "columns") else part)
@@ -206,7 +224,9 @@ def lines_of(report):
             yield f"\n{name}"
             yield value
         elif isinstance(value, dict):
-            yield from lines_of({f"{name} {inner}": each for inner, each in value.items()})
+            yield from lines_of(
+                {f"{name} {inner}": each for inner, each in value.items()}
+            )
         else:
             items = value if isinstance(value, list | tuple) else [value]
             texts = [_short(item) for item in items if item is not None]
@@ -239,7 +259,9 @@ def table_text(frame, digits="z.4f", markdown=False):
 def plain(value):
     """What JSON can hold: frames as lists of rows, undefined numbers as None."""
     if hasattr(value, "to_json"):
-        return json.loads(value.to_json(orient="records", double_precision=15, date_format="iso"))
+        return json.loads(
+            value.to_json(orient="records", double_precision=15, date_format="iso")
+        )
     if hasattr(value, "number"):  # an interval
         return plain(value.number())
     if isinstance(value, dict):

@@ -34,7 +34,9 @@ def check(names, as_json):
     bad = rows.loc[rows["status"] == "bad", "dataset"].unique()
     if len(bad):
         names = ", ".join(bad)
-        raise CheckFailed(f"{names}: pull again: casebook data pull; or correct your folder")
+        raise CheckFailed(
+            f"{names}: pull again: casebook data pull; or correct your folder"
+        )
 
 
 @command(group)
@@ -80,10 +82,14 @@ def encode(
     if scheduler is None:  # before a library reads it, here and in the workers
         import joblib  # slow
 
-        os.environ["OMP_NUM_THREADS"] = str(threads or max(1, joblib.cpu_count() // workers))
+        os.environ["OMP_NUM_THREADS"] = str(
+            threads or max(1, joblib.cpu_count() // workers)
+        )
     with _cluster(workers, scheduler) as cluster:
         documents = data.folders.read_collection(folder, titles)
-        summary = retrieval.encoded.encode_corpus(documents, encoder, out, size, cluster)
+        summary = retrieval.encoded.encode_corpus(
+            documents, encoder, out, size, cluster
+        )
     line = "{folder}: {documents} documents, {passages} passages, {dims} dimensions, {encoder}"
     show(summary, as_json, line.format(**summary))
 
@@ -108,7 +114,9 @@ def search(
     if filters and not isinstance(conditions, dict):
         raise InputError("--filters: is no object of conditions")
     use_models(**models)
-    refuse_overwriting(out, queries, corpus / "encoded.json", *corpus.glob("files-*/**/*"))
+    refuse_overwriting(
+        out, queries, corpus / "encoded.json", *corpus.glob("files-*/**/*")
+    )
     run = retrieval.encoded.search_folder(corpus, queries, k, mode, encoder, conditions)
     if out is None:  # as color, or typer would leave out of ids what looks like one
         typer.echo("".join(run_lines(run)), nl=False, color=True)

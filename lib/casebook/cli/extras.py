@@ -15,7 +15,9 @@ def what_is_missing(error):
     module = (error.name or "").partition(".")[0]
     for extra, packages in EXTRAS.items():
         if module in packages:
-            missing = sorted({packages[name] for name in packages if not find_spec(name)})
+            missing = sorted(
+                {packages[name] for name in packages if not find_spec(name)}
+            )
             command = shlex.join(["pip", "install", *missing])
             return f"this needs {packages[module]}, of the extra {extra!r}: {command}"
     return None

@@ -11,7 +11,16 @@ from casebook.paths import home_path, writable
 group = command_group(
     "factcheck", "Check claims against a collection, and score anyone's verdicts."
 )
-PART_COLUMNS = ["system", "against", "difference", "low", "high", "p_adjusted", "verdict", "reason"]
+PART_COLUMNS = [
+    "system",
+    "against",
+    "difference",
+    "low",
+    "high",
+    "p_adjusted",
+    "verdict",
+    "reason",
+]
 
 
 @command(group)
@@ -57,7 +66,9 @@ def run(
     drawn = {"n_resamples": n_resamples, "seed": seed}
     report, scores = factcheck.score.as_report(*judged, **drawn)
     if out is not None:
-        write_text(out, report["log"].to_json(orient="records", lines=True, force_ascii=False))
+        write_text(
+            out, report["log"].to_json(orient="records", lines=True, force_ascii=False)
+        )
     cost = factcheck.score.performance(results)
     show(report, as_json, *_report_parts(report, scores, cost))
     errors = [result.error for result in results if result.error]
@@ -110,8 +121,12 @@ def _report_parts(report, scores, cost):
         yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
         if claim["explanation"]:
             yield textwrap.indent(claim["explanation"], "    ")
-    yield from lines_of({"outcomes": report["outcomes"], "categories": report["categories"]})
-    yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
+    yield from lines_of(
+        {"outcomes": report["outcomes"], "categories": report["categories"]}
+    )
+    yield from lines_of(
+        {"cost of a claim": cost, "explanations": report["explanations"]}
+    )
     if scores:
         yield "\nverdicts against the labels"
         yield from lines_of(scores.summary())

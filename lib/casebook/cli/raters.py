@@ -4,12 +4,21 @@ import re
 import shlex
 
 from casebook import assistant, data, raters
-from casebook.cli.commands import command, command_group, echo, lines_of, plain, say, show
+from casebook.cli.commands import (
+    command,
+    command_group,
+    echo,
+    lines_of,
+    plain,
+    say,
+    show,
+)
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
 
 group = command_group(
-    "raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back."
+    "raters",
+    "Double-blind human evaluation: make forms, audit them, analyse what comes back.",
 )
 
 PRINTED_TABLES = ("defects", "win_rates", "agreement", "rating_tests", "cohen_kappa")
@@ -37,7 +46,9 @@ def forms(
     formats = tuple(formats or ["xlsx"])
     if explanations:
         table = data.tables.read_table(explanations).reset_index(drop=True)
-        report = raters.forms.make_likert_forms(table, folder, name, kinds, formats=formats)
+        report = raters.forms.make_likert_forms(
+            table, folder, name, kinds, formats=formats
+        )
     elif log:
         logged = assistant.log.read_log(log, columns=columns, rows=rows, lists=lists)
         choice = {"common": common, "stratum": stratum}
@@ -49,7 +60,9 @@ def forms(
         for reading in logged.attrs["readings"]:
             say(data.tables.reading_text(reading))
     else:
-        raise InputError("give the answers of two systems or more: --log FILE, repeated")
+        raise InputError(
+            "give the answers of two systems or more: --log FILE, repeated"
+        )
     show({"folder": str(folder), **report}, as_json, *_forms_lines(folder, report))
 
 
@@ -76,8 +89,12 @@ def audit(
     returned = raters.read.read_forms(files, columns)
     names = word
     tables = {}
-    has_votes = any(form.rows[form.layout.answers[0].name].notna().any() for form in returned)
-    is_open = raters.unblinding.SIDE_COLUMN in returned[0].rows or any(unblinding.values())
+    has_votes = any(
+        form.rows[form.layout.answers[0].name].notna().any() for form in returned
+    )
+    is_open = raters.unblinding.SIDE_COLUMN in returned[0].rows or any(
+        unblinding.values()
+    )
     if has_votes and (key or is_open):
         votes = raters.unblinding.open_forms(returned, key, **unblinding)
         names += votes.systems
@@ -115,7 +132,9 @@ def analyse(
         values = printed = _likert_analysis(returned, key, force, said["seed"])
         lines = []
     else:
-        votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
+        votes = raters.unblinding.open_forms(
+            returned, key, side_column, last_column, force
+        )
         if documented:  # PDPABench's own analysis, and nothing else
             _show_documented(votes, returned[0].path.suffix, as_json)
             return
@@ -125,7 +144,13 @@ def analyse(
         printed = {name: analysis.tables[name] for name in PRINTED_TABLES}
     if out:
         _write_tables(out, values)
-    show(values, as_json, *(f"- {line}" for line in lines), *lines_of(printed), digits=".4g")
+    show(
+        values,
+        as_json,
+        *(f"- {line}" for line in lines),
+        *lines_of(printed),
+        digits=".4g",
+    )
 
 
 def _write_tables(out, values):
@@ -151,14 +176,20 @@ def _forms_lines(folder, report):
 def _show_documented(votes, ending, as_json):
     lost = [defect for defect in votes.defects if defect.effect == raters.read.LOST]
     if lost:
-        say(f"warning: {len(lost)} cells or rows do not count; without --original they are listed")
-    values = raters.documented.documented_analysis(votes, "" if votes.registered else ending)
+        say(
+            f"warning: {len(lost)} cells or rows do not count; without --original they are listed"
+        )
+    values = raters.documented.documented_analysis(
+        votes, "" if votes.registered else ending
+    )
     show(values, as_json, *raters.documented.documented_lines(values))
 
 
 def _likert_analysis(returned, key, force, seed):
     if key is None:
-        raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
+        raise InputError(
+            f"{returned[0].path}: Likert forms need their sealed key: --key FILE"
+        )
     key = raters.unblinding.read_key(key)
     ratings, defects = raters.unblinding.join_with_key(returned, key, "likert", force)
     tables = {

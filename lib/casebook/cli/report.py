@@ -11,7 +11,9 @@ def init(folder, title, author, licence):
     from casebook.project import start_project
 
     start_project(folder, title, author, licence)
-    echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
+    echo(
+        f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml"
+    )
 
 
 @command()
@@ -19,7 +21,9 @@ def report(run, tag, grid, force, device, precision, batch_size, **options):
     use_models(device, precision, batch_size)
     cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
     _pull(batch.grid.select(cells, tag=tag))
-    batch.run.run_batch(_plan(run, cells, [], tag, {}, force), run, report=say, **options)
+    batch.run.run_batch(
+        _plan(run, cells, [], tag, {}, force), run, report=say, **options
+    )
     build(run)
 
 
@@ -46,7 +50,8 @@ def run(
             echo(f"{item.status:7} {item.cell.name}{why}")
         return
     batch.run.run_batch(planned, run, report=say, **options)
-    for item in planned if len(planned) <= 3 else ():  # of few experiments also the answers
+    # of few experiments also the answers
+    for item in planned if len(planned) <= 3 else ():
         for headline in runs.headlines.read_headlines(run, item.cell.name):
             echo(f"{headline.question}\n    {headline.sentence}")
     echo(f"results/{run}: next, casebook build --run {run}")

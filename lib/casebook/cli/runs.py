@@ -36,8 +36,16 @@ def list_(context, as_json):
     names = measured.groupby("path")["dataset"].unique()
     rows["data"] = rows["path"].map(names.str.join(", "))
     rows["key"] = rows["key"].map(runs.registry.short_key)
-    report = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
-    show(report, as_json, rows[["completed", "workflow", "path", "data", "success", "key"]])
+    report = {
+        "runsRoot": str(listing.root),
+        "runs": rows,
+        "unreadable": listing.unreadable,
+    }
+    show(
+        report,
+        as_json,
+        rows[["completed", "workflow", "path", "data", "success", "key"]],
+    )
 
 
 @command(group)
@@ -91,7 +99,9 @@ def verify(context, as_json):
     lines = faults or [f"{entries} entries, the chain holds"]
     show({"entries": entries, "faults": faults}, as_json, *lines)
     if faults:
-        raise CheckFailed(f"{len(faults)} faults in {root}: restore the log from a copy")
+        raise CheckFailed(
+            f"{len(faults)} faults in {root}: restore the log from a copy"
+        )
 
 
 @command(group)
@@ -131,9 +141,14 @@ def rollback(context, reason, measure, as_json):
 def matrix(context, spec, dry, as_json):
     plan = read_yaml(spec)
     try:
-        commands = {each["name"]: shlex.join(map(str, each["args"])) for each in plan["variants"]}
+        commands = {
+            each["name"]: shlex.join(map(str, each["args"]))
+            for each in plan["variants"]
+        }
     except (KeyError, TypeError):
-        raise InputError(f"{spec}: expected variants, a list of name and args") from None
+        raise InputError(
+            f"{spec}: expected variants, a list of name and args"
+        ) from None
     if dry:
         show(commands, as_json)
         return
@@ -149,7 +164,9 @@ def matrix(context, spec, dry, as_json):
     after = {"compareMetric": "ndcg@3", "top": 10} | plan.get("after", {})
     _show_ranking(_listing(context), after["compareMetric"], after["top"], as_json)
     if failed:
-        raise BatchFailed(f"{len(failed)} of {len(commands)} variants: {', '.join(failed)}")
+        raise BatchFailed(
+            f"{len(failed)} of {len(commands)} variants: {', '.join(failed)}"
+        )
 
 
 @command(gate, "run")
@@ -163,7 +180,15 @@ def gate_run(context, run, against, measure, margin, as_json):
     both = [runs.registry.find_run(listing, name) for name in (run, against)]
     evidence = runs.decide.weigh(listing, *both, measure, -margin, inclusive=True)
     verdict = evidence["verdict"]
-    about = {"margin": margin, "candidate": both[0]["path"], "reference": both[1]["path"]}
-    result = about | {"verdict": verdict, "notes": evidence["notes"], "evidence": evidence}
+    about = {
+        "margin": margin,
+        "candidate": both[0]["path"],
+        "reference": both[1]["path"],
+    }
+    result = about | {
+        "verdict": verdict,
+        "notes": evidence["notes"],
+        "evidence": evidence,
+    }
     show(result, as_json, *lines_of(about | evidence))
     runs.decide.settle(verdict, f"gate: {verdict}")

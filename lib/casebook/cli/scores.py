@@ -4,19 +4,39 @@ from casebook import audits, data, measures, raters, runs, stats
 from casebook.cli.commands import command, command_group, say, show, table_text
 from casebook.errors import CheckFailed, InputError
 
-gate = command_group("gate", "Test that a run, a log or a system is not worse than another.")
+gate = command_group(
+    "gate", "Test that a run, a log or a system is not worse than another."
+)
 audit = command_group("audit", "Look for impossible rows of reported tables.")
 
 ROLES = ("unit", "system", "score", "cluster")
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 # Columns that people are shown.
 COMPARED = [
-    *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
+    *(
+        "system",
+        "against",
+        "value",
+        "difference",
+        "low",
+        "high",
+        "n",
+        "groups",
+        "tie_class",
+    ),
     *("p", "p_adjusted", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
 BOUNDS = {"panel_ci": "these raters, 95 %", "new_panel_ci": "new raters, 95 %"}
 SHOWN = ["coefficient", "estimate", *BOUNDS.values(), "n_items", "reason"]
-COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
+COEFFICIENT = (
+    "estimate",
+    "se",
+    "panel_ci",
+    "new_panel_ci",
+    "n_items",
+    "n_raters",
+    "reason",
+)
 
 
 @command()
@@ -33,7 +53,9 @@ def evaluate(
 
     sources = _sources([qrels, run], columns)
     result = evaluate(*sources, measures or DEFAULT_MEASURES)
-    rows = estimates(result.frame()).rename(columns={"system": "measure", "value": "mean"})
+    rows = estimates(result.frame()).rename(
+        columns={"system": "measure", "value": "mean"}
+    )
     means = {}
     for row in rows.to_dict("records"):
         number = runs.outputs.number(row | {"value": row["mean"]})
@@ -71,7 +93,9 @@ def compare(
         useless = [name for name in (*ROLES, "rows") if told[name]]
         if useless:
             raise InputError(f"--{useless[0]} has no effect on runs: leave it out")
-        compared = _scores_of_runs(files, measures or DEFAULT_MEASURES, told["columns"], about)
+        compared = _scores_of_runs(
+            files, measures or DEFAULT_MEASURES, told["columns"], about
+        )
     else:
         told["columns"] |= {role: told[role] for role in ROLES if told[role]}
         told = {name: told[name] for name in ("columns", "values", "rows")}
@@ -80,7 +104,9 @@ def compare(
     parts = []
     for name, of_measure in tables.items():
         for part, table in of_measure.items():
-            shown = table_text(table[table.columns.intersection(COMPARED)], markdown=markdown)
+            shown = table_text(
+                table[table.columns.intersection(COMPARED)], markdown=markdown
+            )
             parts.append(f"{name}: {part}\n{shown}\n")
         pairs = of_measure["pairs"]
         parts.append(f"{sentences.finding(pairs)} {sentences.caption(pairs)}\n")
@@ -109,18 +135,26 @@ def agreement(
         layout = {name: layout[name] for name in ("columns", "values", "rows")}
         frame = raters.annotations.read_counts(ratings, counts, **layout)
         level = level or "nominal"
-        panel = measures.agreement.from_counts(frame, [*frame] if level == "nominal" else None)
+        panel = measures.agreement.from_counts(
+            frame, [*frame] if level == "nominal" else None
+        )
     else:
-        frame, level, panel = _panel(ratings, level, scale, wide, layout | {"raters": by_rater})
+        frame, level, panel = _panel(
+            ratings, level, scale, wide, layout | {"raters": by_rater}
+        )
     options = {"weights": weights, "seed": seed}
     results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
     say(data.tables.reading_text(frame.attrs["reading"]))
     values = {}
     for name, result in results.items():
         values[name] = {field: getattr(result, field) for field in COEFFICIENT}
-    table = pd.DataFrame.from_dict(values, "index").rename_axis("coefficient").reset_index()
+    table = (
+        pd.DataFrame.from_dict(values, "index").rename_axis("coefficient").reset_index()
+    )
     for field, title in BOUNDS.items():
-        table[title] = [stats.intervals.bounds_text(*both or (None, None)) for both in table[field]]
+        table[title] = [
+            stats.intervals.bounds_text(*both or (None, None)) for both in table[field]
+        ]
     table["reason"] = table["reason"].map(reason_text, na_action="ignore")
     note = "these raters: other items; new raters: other items and other raters"
     show(values, as_json, f"level of krippendorff_alpha: {level}", note, table[SHOWN])
@@ -187,7 +221,10 @@ def show_gate(result, as_json, columns, *parts):
 
 def _sources(paths, columns):
     kinds = ["qrels", *["run"] * (len(paths) - 1)]
-    read = [data.rankings.read_rankings(*each, columns) for each in zip(paths, kinds, strict=True)]
+    read = [
+        data.rankings.read_rankings(*each, columns)
+        for each in zip(paths, kinds, strict=True)
+    ]
     readings = [str(reading) for _, reading in read if reading]
     if columns and not readings:
         raise InputError("--columns has no effect on TREC files: leave it out")
@@ -213,7 +250,9 @@ def _scores_of_runs(files, names, columns, about):
 
     systems = [path.name.split(".")[0] for path in files[1:]]
     if len(set(systems)) < max(2, len(systems)):
-        raise InputError("compare: give judgements and two or more different runs, or one table")
+        raise InputError(
+            "compare: give judgements and two or more different runs, or one table"
+        )
     qrels, *contents = _sources(files, columns)
     frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in contents]
     scores = pd.concat(frames, axis=1, keys=systems)
@@ -233,7 +272,9 @@ def _compared(scores, against):
         chosen = scores.best([], unless=against)
         others = [system for system in scores.values if system != against]
         rows = scores.contrasts([(system, chosen) for system in others], PLANNED)
-        systems = scores.estimates().sort_values("value", ascending=False, kind="stable")
+        systems = scores.estimates().sort_values(
+            "value", ascending=False, kind="stable"
+        )
     compared = list(zip(rows["system"], rows["against"], strict=True))
     sizes = pair_sizes(scores.values, compared, 0.05, scores.clusters)
     rows = rows.astype(dict.fromkeys(COUNT_COLUMNS, int))

@@ -9,7 +9,9 @@ from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
 from casebook.plugins import is_plugin
 
-group = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
+group = command_group(
+    "sensitivity", "Edit the facts of cases and measure how retrieval responds."
+)
 explained = command_group("explain", "Measure explanations against their sources.")
 explained.callback()(lambda: None)  # a group, although it has one command
 DECISIVE = 1.5  # mean displacement, documented
@@ -39,7 +41,9 @@ def run(
     sheet, read = sensitivity.cases.read_case(case, extractor, name, domain, **told)
     _say_gaps([sheet], domain)
     documents = assistant.log.documents_of(dataset)
-    tree = sensitivity.study.run_case(sheet, documents, settings, judge, domain, **search)
+    tree = sensitivity.study.run_case(
+        sheet, documents, settings, judge, domain, **search
+    )
     decisive = DECISIVE if threshold is None else threshold
     report = explain.tree_report.tree_report(tree, documents, decisive)
     notes = [*_notes(domain, judge), *read]
@@ -74,7 +78,9 @@ def evaluate(
     _say_gaps(collection.sheets, domain, collection.annotations)
     mode = search.pop("mode")
     search |= {"validator": judge, "n_resamples": n_resamples}
-    study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)
+    study = sensitivity.study.run_sensitivity_study(
+        collection, [mode], settings, **search
+    )
     tables = study.tables(mode, DECISIVE if threshold is None else threshold)
     notes = _notes(domain, judge)
     counts = {
@@ -122,7 +128,8 @@ def _domain_and_judge(facts, validator):
 def _notes(domain, judge):
     if judge is None:
         return domain.notes
-    return [*domain.notes, *judge.notes()]  # what the model did not answer, and its cost
+    # what the model did not answer, and its cost
+    return [*domain.notes, *judge.notes()]
 
 
 def _say_gaps(*told):
@@ -141,12 +148,20 @@ def _settings(
     **others,
 ):
     """Settings of the search and of the trees: those asked for, or the documented ones."""
-    uses_encoder = not is_plugin(mode) and retrieval.settings.config_for(mode).uses_encoder
+    uses_encoder = (
+        not is_plugin(mode) and retrieval.settings.config_for(mode).uses_encoder
+    )
     if encoder and not uses_encoder:
-        raise InputError(f"--encoder has no effect with --mode {mode}: leave one of them out")
+        raise InputError(
+            f"--encoder has no effect with --mode {mode}: leave one of them out"
+        )
     if documented:
         others |= {"max_depth": depth or 2, "children": children or 5}
     else:
-        others |= {"max_depth": depth or 1, "children": children, "placebo_draws": placebos}
+        others |= {
+            "max_depth": depth or 1,
+            "children": children,
+            "placebo_draws": placebos,
+        }
     settings = sensitivity.tree.TreeSettings(original=documented, **others)
     return {"mode": mode, "encoder": encoder, "k": k}, settings

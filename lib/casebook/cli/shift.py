@@ -5,7 +5,9 @@ from casebook.cli.commands import command, command_group, lines_of, show
 
 TESTED = "means over n = {n} test questions in {groups} groups"
 group = command_group("shift", "Learn and evaluate shifts of query embeddings.")
-segments_group = command_group("segments", "Apply a shift to some queries and skip others.")
+segments_group = command_group(
+    "segments", "Apply a shift to some queries and skip others."
+)
 
 
 @command(group)
@@ -33,7 +35,9 @@ def run(
 ):
     layout, trained, setup = _trained(dataset, latest, training, domain, tenant)
     report = shift.artifacts.run_shift(setup, trained, layout, scale=scale)
-    measures = {measure: _texts(numbers) for measure, numbers in report["measures"].items()}
+    measures = {
+        measure: _texts(numbers) for measure, numbers in report["measures"].items()
+    }
     lines = [*lines_of({"note": report["note"]} | measures), TESTED.format(**report)]
     show(report, as_json, *lines, report["folder"], *report["runs"])
 
@@ -79,7 +83,9 @@ def _texts(numbers):
     for name, number in numbers.items():
         value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
         reason = reason_text(number["reason"] or "")
-        texts[name] = f"{value} {stats.intervals.bounds_text(*number['ci'])} {reason}".rstrip()
+        texts[name] = (
+            f"{value} {stats.intervals.bounds_text(*number['ci'])} {reason}".rstrip()
+        )
     return texts
 
 
@@ -88,5 +94,7 @@ def _trained(dataset, latest, folder, domain, tenant):
     layout = runs.registry.locate(domain, tenant, default=dataset.key)
     if folder is not None:
         runs.registry.check_tenant(folder, layout.tenant)
-    trained = shift.artifacts.find_training(dataset, layout.results, newest=latest, folder=folder)
+    trained = shift.artifacts.find_training(
+        dataset, layout.results, newest=latest, folder=folder
+    )
     return layout, *trained

@@ -18,7 +18,9 @@ KIND_OF_LOADER = read_yaml(Path(__file__).with_name("sets.yml"))["loaders"]
 OPEN_LICENCES = ("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-")
 
 # A path below the folder that it is joined to.
-RelativePath = Annotated[str, StringConstraints(pattern=r"^([\w-][\w.-]*/)*[\w-][\w.-]*$")]
+RelativePath = Annotated[
+    str, StringConstraints(pattern=r"^([\w-][\w.-]*/)*[\w-][\w.-]*$")
+]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 # A text of one line, however the card breaks it.
 Line = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
@@ -42,7 +44,8 @@ class Source(_Strict):
     shipped: RelativePath | None = None
     mirror: RelativePath | None = None
     wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
-    url: Annotated[str, StringConstraints(pattern=r"^https://[^@?]+$")] | None = None  # no secrets
+    # no secrets
+    url: Annotated[str, StringConstraints(pattern=r"^https://[^@?]+$")] | None = None
     member: RelativePath | None = None  # of the wheel
     rename: dict[str, RelativePath] = {}
 
@@ -51,7 +54,9 @@ class Source(_Strict):
         return self.url or self.wheel
 
     def __str__(self):
-        return self.address or (f"mirror/{self.mirror}" if self.mirror else "the project")
+        return self.address or (
+            f"mirror/{self.mirror}" if self.mirror else "the project"
+        )
 
 
 class Split(_Strict):
@@ -128,4 +133,7 @@ def may_show(card):
 
 def as_markdown(card):
     text = Path(__file__).with_name("card.md.jinja").read_text()
-    return jinja2.Template(text, trim_blocks=True, lstrip_blocks=True).render(card=card) + "\n"
+    return (
+        jinja2.Template(text, trim_blocks=True, lstrip_blocks=True).render(card=card)
+        + "\n"
+    )

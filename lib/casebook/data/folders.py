@@ -31,17 +31,29 @@ def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING, card
         there = ", ".join(sorted(path.name for path in folder.rglob("*qrel*/*")))
         rule = "judgements are in qrels/SPLIT.tsv, under the line query-id, corpus-id, score"
         raise InputError(f"{qrels}: no such file: {rule}; there are {there}")
-    return load_files(*texts, qrels, key=key, split=split, card=card, max_missing=max_missing)
+    return load_files(
+        *texts, qrels, key=key, split=split, card=card, max_missing=max_missing
+    )
 
 
 def load_files(
-    documents, queries, qrels, *, key, split, card=None, max_missing=MAX_MISSING, id_field="_id"
+    documents,
+    queries,
+    qrels,
+    *,
+    key,
+    split,
+    card=None,
+    max_missing=MAX_MISSING,
+    id_field="_id",
 ):
     """Documents and queries in JSON lines with judgements in TREC format, or in a table."""
     documents = _documents(documents, id_field)
     queries = read_questions(queries, id_field)
     grades, _ = read_rankings(qrels, "qrels")
-    judged = pd.Series({query: [*row] for query, row in grades.items()}, dtype=object).explode()
+    judged = pd.Series(
+        {query: [*row] for query, row in grades.items()}, dtype=object
+    ).explode()
     is_asked = judged.index.isin(queries["query_id"])
     missing = judged[~(is_asked & judged.isin(documents["doc_id"]))]
     share = len(missing) / len(judged)
@@ -49,12 +61,20 @@ def load_files(
         counted = f"{len(missing)} of {len(judged)} judgements"
         pair = f"{missing.iloc[0]!r} for {missing.index[0]!r}"
         way = f"correct the files, or allow them with max_missing={share + 0.005:.2f}"
-        raise InputError(f"{qrels}: {counted} name what is not there, such as {pair}: {way}")
+        raise InputError(
+            f"{qrels}: {counted} name what is not there, such as {pair}: {way}"
+        )
     queries = queries[queries["query_id"].isin(grades)].reset_index(drop=True)
     grades = {query: grades[query] for query in queries["query_id"]}
-    groups = dict(zip(queries["query_id"], queries.get("group", ()), strict=False)) or None
+    groups = (
+        dict(zip(queries["query_id"], queries.get("group", ()), strict=False)) or None
+    )
     n_left_out = sum(~is_asked)
-    note = f"{n_left_out} judgements of queries without a text are left out" if n_left_out else ""
+    note = (
+        f"{n_left_out} judgements of queries without a text are left out"
+        if n_left_out
+        else ""
+    )
     about = {"groups": groups, "note": note}
     return RetrievalDataset(key, split, documents, queries, grades, card, **about)
 
@@ -66,7 +86,9 @@ def read_frame(path, id_field, id_column):
         name = record.pop(id_field)
         metadata = record.pop("metadata", None) or {}
         if id_column in record or metadata.keys() & {id_column, "title", *record}:
-            raise InputError.at(path, number, "a field of metadata has the name of another column")
+            raise InputError.at(
+                path, number, "a field of metadata has the name of another column"
+            )
         if not name.strip() or name in rows:
             problem = f"{id_field} {name!r} is empty or stands above already"
             raise InputError.at(path, number, problem)
@@ -97,7 +119,11 @@ def read_collection(folder, titles=True):
     if not folder.is_dir() or any(folder.glob("corpus.jsonl*")):
         documents = _documents(one_of(folder, "corpus"))
         return with_titles(documents) if titles else documents
-    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in (".txt", ".md")]
+    paths = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in (".txt", ".md")
+    ]
     rows = [(path.relative_to(folder).as_posix(), read_text(path)) for path in paths]
     documents = pd.DataFrame(rows, columns=["doc_id", "text"])
     documents = documents[documents["text"].str.strip() != ""]
@@ -110,7 +136,11 @@ def read_collection(folder, titles=True):
 def with_titles(documents):
     """The text of each document after its title: title, blank, text."""
     titles = documents.get("title", pd.Series("", documents.index)).fillna("")
-    texts = (titles + " " + documents["text"]).str.strip().where(titles != "", documents["text"])
+    texts = (
+        (titles + " " + documents["text"])
+        .str.strip()
+        .where(titles != "", documents["text"])
+    )
     return documents.assign(text=texts)
 
 
@@ -119,7 +149,9 @@ def one_of(folder, stem):
         if path.is_file():
             return path
     problem = f"has no {stem}.jsonl" if folder.is_dir() else "no such folder"
-    raise InputError(f"{folder}: {problem}: give one with {LAYOUT}, or with .txt and .md files")
+    raise InputError(
+        f"{folder}: {problem}: give one with {LAYOUT}, or with .txt and .md files"
+    )
 
 
 # --- tables of any format, written as a folder
@@ -147,7 +179,9 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
     for split, path in (qrels or {}).items():
         name = f"qrels/{valid_name(split, 'split')}.tsv"
         rankings, reading = read_rankings(path, "qrels", told["qrels"], prefix="qrels.")
-        judged = [(query, *pair) for query, row in rankings.items() for pair in row.items()]
+        judged = [
+            (query, *pair) for query, row in rankings.items() for pair in row.items()
+        ]
         table = pd.DataFrame(judged, columns=["query-id", "corpus-id", "score"])
         contents[name] = table.to_csv(sep="\t", index=False)
         if reading is not None:  # as it is of TREC's own text
@@ -161,7 +195,9 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
 
 # Documents or questions that have a text, and what was read.
 def _texts(part, path, columns):
-    reading = read_roles(read_table(path), part, ["id", "text"], columns, prefix=f"{part}.")
+    reading = read_roles(
+        read_table(path), part, ["id", "text"], columns, prefix=f"{part}."
+    )
     for role in reading.columns:
         reading.texts(role, may_be_empty=role != "id")
     reading.refuse_repeats("id")
@@ -217,8 +253,13 @@ def _repeated(records, keys):
 
 def _judgements(folder):
     needed = [*PAIR, "value"]
-    tables = {path.stem: read_table(path) for path in sorted(folder.glob("qrels/*.tsv"))}
-    read = {split: read_roles(table, "qrels", needed).table for split, table in tables.items()}
+    tables = {
+        path.stem: read_table(path) for path in sorted(folder.glob("qrels/*.tsv"))
+    }
+    read = {
+        split: read_roles(table, "qrels", needed).table
+        for split, table in tables.items()
+    }
     judged = pd.concat(read, names=["split"]).reset_index()
     judged["id"] = judged[needed].agg(" ".join, axis=1) + " (" + judged["split"] + ")"
     return judged

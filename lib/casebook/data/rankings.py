@@ -61,11 +61,17 @@ def _of_object(path):
     if not isinstance(content, dict):
         return read_table(path)
     try:
-        rows = [(query, *pair) for query, row in content.items() for pair in row.items()]
+        rows = [
+            (query, *pair) for query, row in content.items() for pair in row.items()
+        ]
     except AttributeError:  # of no object
         rows = []
     if not rows:
-        raise refusal(path, "has no documents with scores: give {query: {document: score}}")
-    table = pd.DataFrame(rows, range(1, len(rows) + 1), ["query", "document", "score"], object)
+        raise refusal(
+            path, "has no documents with scores: give {query: {document: score}}"
+        )
+    table = pd.DataFrame(
+        rows, range(1, len(rows) + 1), ["query", "document", "score"], object
+    )
     table.attrs["path"] = path
     return table

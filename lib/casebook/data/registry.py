@@ -86,7 +86,9 @@ def _of_plugin(name, split):
     function = callable_plugin(name, "() -> RetrievalDataset")
     dataset = called(name, function, *filter(None, [split]))
     if not isinstance(dataset, RetrievalDataset):
-        raise InputError(f"{name}: expected a RetrievalDataset, found {type(dataset).__name__}")
+        raise InputError(
+            f"{name}: expected a RetrievalDataset, found {type(dataset).__name__}"
+        )
     paths.valid_name(dataset.key, "dataset")
     return dataset
 
@@ -97,7 +99,9 @@ def read_split(card, files, split):
     expected = card.splits[split].model_dump(exclude={"note"})
     if dataset.counts != expected:
         problem = f"expected {_counted(expected)}, found {_counted(dataset.counts)}"
-        raise InputError(f"{card.key}, split {split}: {problem}: these are not the card's files")
+        raise InputError(
+            f"{card.key}, split {split}: {problem}: these are not the card's files"
+        )
     return dataset
 
 
@@ -144,7 +148,10 @@ def pull(names=()):
         if names or sources.reachable(card):
             files += sources.pull(card).values()
         else:
-            print(f"{card.key}: left out: {sources.MIRROR_VARIABLE} is not set", file=sys.stderr)
+            print(
+                f"{card.key}: left out: {sources.MIRROR_VARIABLE} is not set",
+                file=sys.stderr,
+            )
     return files
 
 
@@ -161,14 +168,18 @@ def check(names=()):
             rows += _check_folder(name, *location)
         else:
             card, _ = resolve(name)
-            rows += [_check_split(card.key, split, card.key, card.kind) for split in card.splits]
+            rows += [
+                _check_split(card.key, split, card.key, card.kind)
+                for split in card.splits
+            ]
     return pd.DataFrame(rows, columns=["dataset", "split", "status", "detail"])
 
 
 def _check_folder(name, key, folder):
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
     rows = [_check_split(key, split, name) for split in splits]
-    with contextlib.suppress(InputError, ValueError):  # of what no split could be read with
+    # of what no split could be read with
+    with contextlib.suppress(InputError, ValueError):
         rows += [(key, "", "bad", defect) for defect in folder_defects(folder)]
     return rows
 

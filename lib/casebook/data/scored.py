@@ -64,21 +64,29 @@ def read_scores(
         columns |= {"system": "-", "score": "-"}
         needed = ["unit"]
     wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
-    reading = read_roles(table, "scores", needed, columns, values, further=systems, hint=wide)
+    reading = read_roles(
+        table, "scores", needed, columns, values, further=systems, hint=wide
+    )
     units = reading.texts("unit")
     reading.refuse_repeats(*needed[:2])
     if systems:
-        scored = pd.DataFrame({name: reading.numbers(name) for name in systems}).set_axis(units)
+        scored = pd.DataFrame(
+            {name: reading.numbers(name) for name in systems}
+        ).set_axis(units)
     else:
         scored = reading.numbers("score").set_axis([units, reading.names("system")])
         scored = scored.unstack(sort=False)  # noqa: PD010
     scored = scored.rename_axis(index="unit", columns=None)
     if len(scored.columns) < 2:
-        raise refusal(path, f"has scores of {listed(scored)} only: to compare takes two systems")
+        raise refusal(
+            path, f"has scores of {listed(scored)} only: to compare takes two systems"
+        )
     lacking = scored.index[scored.isna().any(axis=1)]
     if complete and len(lacking):
         problem = f"{len(lacking)} of {len(scored)} units lack a score of some system"
-        raise refusal(path, f"{problem}, such as {short(lacking[0])}: give it, or leave them out")
+        raise refusal(
+            path, f"{problem}, such as {short(lacking[0])}: give it, or leave them out"
+        )
     about = {"unit": "units", "cluster": "clusters"} | about
     reading.notes.append(f"{len(scored)} {about['unit']}; systems {listed(scored)}")
     clusters = None
@@ -86,7 +94,9 @@ def read_scores(
         reading.texts("cluster")
         pairs = reading.table[["unit", "cluster"]].drop_duplicates()
         for row, unit in pairs["unit"][pairs["unit"].duplicated()].items():
-            reading.refuse(row, f"unit {short(unit)} is in another cluster in a row above")
+            reading.refuse(
+                row, f"unit {short(unit)} is in another cluster in a row above"
+            )
         clusters = pairs.set_index("unit")["cluster"][scored.index]
         reading.notes.append(f"{clusters.nunique()} {about['cluster']}")
     else:
@@ -123,12 +133,19 @@ def gate_scores(scores, against, margin=None, common=False):
     'pass'
     """
     margin = margin_of(scores.measure) if margin is None else margin
-    gate = {"verdict": INCOMPARABLE, "rows": pd.DataFrame(), "margin": margin, "notes": []}
+    gate = {
+        "verdict": INCOMPARABLE,
+        "rows": pd.DataFrame(),
+        "margin": margin,
+        "notes": [],
+    }
     kept = scores.values.dropna()
     lacking = scores.values.index.difference(kept.index, sort=False)
     if len(lacking):
         counted = f"{len(lacking)} of {len(scores.values)} {scores.unit}"
-        gate["notes"] = [f"{counted} lack a score of some system, such as {lacking[0]!r}"]
+        gate["notes"] = [
+            f"{counted} lack a score of some system, such as {lacking[0]!r}"
+        ]
         if kept.empty or not common:
             return gate
         gate["notes"].append("they are left out")
@@ -146,5 +163,9 @@ def scored_items(scores, reading, focus, against):
     units = differences.abs().sort_values(ascending=False)
     texts = rows.get("text", rows.index.to_series())[units.index]
     items = pd.DataFrame({"id": units.index, "text": texts})
-    results = scores.values.melt(var_name="system", value_name=scores.measure, ignore_index=False)
-    return item_page(items, results.rename_axis("id").reset_index(), noun="unit", against=against)
+    results = scores.values.melt(
+        var_name="system", value_name=scores.measure, ignore_index=False
+    )
+    return item_page(
+        items, results.rename_axis("id").reset_index(), noun="unit", against=against
+    )

@@ -25,7 +25,8 @@ FORMATS = NAMES["claims"]
 
 
 def beir(card, files, split):
-    folder = next(iter(files.values())).parent  # which holds the corpus, first on each card
+    # which holds the corpus, first on each card
+    folder = next(iter(files.values())).parent
     return load_folder(folder, split, key=card.key, card=card)
 
 
@@ -59,7 +60,9 @@ def consumer_contracts(card, files, split):
     queries["answer"] = rows["answer"] == "True"
     qrels = {query: {name: 1} for query, name in clause.items()}
     about = {"groups": group.to_dict(), "cluster": "clauses"}
-    dataset = RetrievalDataset(card.key, split, documents, queries, qrels, card, **about)
+    dataset = RetrievalDataset(
+        card.key, split, documents, queries, qrels, card, **about
+    )
     return _half(dataset, seed=HALVES)
 
 
@@ -67,13 +70,17 @@ def privacy_qa(card, files, split):
     """PrivacyQA: for each question about an app, the judged sentences of its policy."""
     rows = _rows(files["test.jsonl"])
     # An order that reveals nothing.
-    texts = sorted(rows["context"], key=lambda text: hashlib.sha256(text.encode()).hexdigest())
+    texts = sorted(
+        rows["context"], key=lambda text: hashlib.sha256(text.encode()).hexdigest()
+    )
     sentences = _numbered(texts, "s{:04d}")
     questions = _numbered(rows["question"], "q{:03d}")
     rows["query"] = rows["question"].map(questions)
     rows["document"] = rows["context"].map(sentences)
     rows["grade"] = (rows["answer"] == "True").astype(int)
-    rows = rows.drop_duplicates(["query", "document"], keep="last").sort_values("document")
+    rows = rows.drop_duplicates(["query", "document"], keep="last").sort_values(
+        "document"
+    )
     graded = rows.set_index("document").groupby("query")["grade"]
     judged = {query: grades.to_dict() for query, grades in graded}
     candidates = {query: list(grades) for query, grades in judged.items()}
@@ -89,7 +96,9 @@ def privacy_qa(card, files, split):
         groups=connected_components(candidates),
         cluster="sets of policies",
     )
-    divided = [query for query, grades in judged.items() if len({*grades.values()}) == 2]
+    divided = [
+        query for query, grades in judged.items() if len({*grades.values()}) == 2
+    ]
     return _half(dataset.subset(divided, split), seed=HALVES)
 
 
@@ -98,7 +107,9 @@ def _documents(names):
 
 
 def _numbered(texts, pattern):
-    return {text: pattern.format(n) for n, text in enumerate(dict.fromkeys(texts), start=1)}
+    return {
+        text: pattern.format(n) for n, text in enumerate(dict.fromkeys(texts), start=1)
+    }
 
 
 def _half(dataset, seed):
@@ -120,18 +131,25 @@ def pdpabench(card, files, split):
     chunks = questions["corpus_links"].explode().str["chunk_id"]
     if split == "test_single":
         chunks = scored[questions.index]
-    qrels = {name: dict.fromkeys(found, 1) for name, found in chunks.groupby(level=0, sort=False)}
+    qrels = {
+        name: dict.fromkeys(found, 1)
+        for name, found in chunks.groupby(level=0, sort=False)
+    }
     queries = _renamed(questions, "questions").reset_index(drop=True)
     groups = None
     if split == "test_paraphrases":
         # One row for each other wording of a question, named <question>.<n>.
-        queries = queries.assign(text=queries["variants"], question_id=queries["query_id"])
+        queries = queries.assign(
+            text=queries["variants"], question_id=queries["query_id"]
+        )
         queries = queries.explode("text", ignore_index=True)
         number = queries.groupby("question_id").cumcount() + 1
         queries["query_id"] += "." + number.astype(str)
         groups = queries.set_index("query_id")["question_id"].to_dict()
         qrels = {query: qrels[question] for query, question in groups.items()}
-    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups)
+    return RetrievalDataset(
+        card.key, split, documents, queries, qrels, card, groups=groups
+    )
 
 
 def _renamed(frame, names):
@@ -216,7 +234,9 @@ def load_claims(path, kind="plain"):
             raise refusal(path, f"id {name!r} stood already above", number)
         row = {"claim_id": name, "claim": None, "label": known, "original_label": label}
         rows[name] = row | record
-    claims = pd.DataFrame([*rows.values()], dtype=object).rename(columns=layout["columns"])
+    claims = pd.DataFrame([*rows.values()], dtype=object).rename(
+        columns=layout["columns"]
+    )
     evidence = pd.DataFrame(passages, columns=["claim_id", "source", "text"])
     return claim_set(Path(path).name.split(".")[0], "all", claims, evidence)
 
@@ -229,7 +249,9 @@ def _passages(kind, evidence):
         return [(found["article"], found["evidence"]) for found in evidence]
     if kind == "plain":
         return [(None, evidence)] if evidence and evidence.strip() else []
-    lines = [line.partition("\t") for line in (evidence or "").split("\n") if line.strip()]
+    lines = [
+        line.partition("\t") for line in (evidence or "").split("\n") if line.strip()
+    ]
     return [(title, text if tab else title) for title, tab, text in lines]
 
 

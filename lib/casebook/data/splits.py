@@ -45,17 +45,27 @@ class RetrievalDataset(DataSplit):
     def __post_init__(self):
         for ids in (self.documents["doc_id"], self.queries["query_id"]):
             for name in ids[ids.duplicated()]:
-                raise InputError(f"{self.key}: {ids.name} {name!r} occurs more than once")
+                raise InputError(
+                    f"{self.key}: {ids.name} {name!r} occurs more than once"
+                )
         for name in self.qrels.keys() - set(self.queries["query_id"]):
-            raise InputError(f"{self.key}: the judgements name {name!r}, which is unknown")
+            raise InputError(
+                f"{self.key}: the judgements name {name!r}, which is unknown"
+            )
 
     def subset(self, query_ids, split):
-        parts = {"qrels": self.qrels, "candidates": self.candidates, "groups": self.groups}
+        parts = {
+            "qrels": self.qrels,
+            "candidates": self.candidates,
+            "groups": self.groups,
+        }
         for name, mapping in parts.items():
             if mapping is not None:
                 parts[name] = {key: mapping[key] for key in mapping if key in query_ids}
         queries = self.queries[self.queries["query_id"].isin(query_ids)]
-        return replace(self, split=split, queries=queries.reset_index(drop=True), **parts)
+        return replace(
+            self, split=split, queries=queries.reset_index(drop=True), **parts
+        )
 
     @property
     def counts(self):
@@ -75,7 +85,11 @@ class RetrievalDataset(DataSplit):
         """What the files lack or hold twice, with counts, in words; empty if nothing."""
         n = sum(len(self.lacking & grades.keys()) for grades in self.qrels.values())
         of = self.counts["judgements"]
-        lacking = f"{n} of {of} judgements name documents that the collection lacks" if n else ""
+        lacking = (
+            f"{n} of {of} judgements name documents that the collection lacks"
+            if n
+            else ""
+        )
         return "; ".join(filter(None, [lacking, self.note]))
 
     @cached_property
@@ -90,7 +104,9 @@ class RetrievalDataset(DataSplit):
         judged = {query: grades.items() for query, grades in self.qrels.items()}
         for mapping in (judged, self.candidates or {}):
             content += [[query, sorted(mapping[query])] for query in sorted(mapping)]
-        as_written = partial(json.dumps, ensure_ascii=False, sort_keys=True, default=str)
+        as_written = partial(
+            json.dumps, ensure_ascii=False, sort_keys=True, default=str
+        )
         text = "".join(f"{line}\n" for line in map(as_written, content))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -105,7 +121,8 @@ class StudySet(DataSplit):
     card: object = field(default=None, repr=False)
     # claim_id, claim, label (of GOLD_LABELS or None), original_label and more
     claims: pd.DataFrame | None = None
-    evidence: pd.DataFrame | None = None  # passages of claims; those of one `set` belong together
+    # passages of claims; those of one `set` belong together
+    evidence: pd.DataFrame | None = None
     votes: pd.DataFrame | None = None  # one row a vote
     items: pd.DataFrame | None = None  # item, prompt, rag and base
 
@@ -115,7 +132,10 @@ def halve(groups, seed):
     halves = {"dev": set(), "test": set()}
     for members in largest_first(groups, seed):
         min(halves.values(), key=len).update(members)
-    return {name: [query for query in groups if query in chosen] for name, chosen in halves.items()}
+    return {
+        name: [query for query in groups if query in chosen]
+        for name, chosen in halves.items()
+    }
 
 
 def largest_first(groups, seed):
@@ -123,7 +143,10 @@ def largest_first(groups, seed):
     members = defaultdict(list)
     for member, label in groups.items():
         members[label].append(member)
-    drawn = {label: hashlib.sha256(f"{seed}:{label}".encode()).hexdigest() for label in members}
+    drawn = {
+        label: hashlib.sha256(f"{seed}:{label}".encode()).hexdigest()
+        for label in members
+    }
     in_drawn_order = [members[label] for label in sorted(members, key=drawn.get)]
     return sorted(in_drawn_order, key=len, reverse=True)
 
@@ -138,4 +161,6 @@ def connected_components(shared):
     n = len(shared) + len(names)
     graph = coo_array((document >= 0, (links.index, document + len(shared))), (n, n))
     _, labels = csgraph.connected_components(graph, directed=False)
-    return {query: f"g{label + 1}" for query, label in zip(shared, labels, strict=False)}
+    return {
+        query: f"g{label + 1}" for query, label in zip(shared, labels, strict=False)
+    }

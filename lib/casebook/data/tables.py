@@ -116,7 +116,9 @@ def _delimited(path, **_):
     rows = dict(enumerate(csv_rows(path, text, marks[0]), 1))
     if named:
         del rows[1]
-    rows = pd.Series({row: cells for row, cells in rows.items() if any(cells)}, dtype=object)
+    rows = pd.Series(
+        {row: cells for row, cells in rows.items() if any(cells)}, dtype=object
+    )
     names = [name.strip() for name in rows.iloc[0]] if len(rows) else []
     _refuse_width(path, names)
     cells = rows.iloc[1:]
@@ -132,7 +134,9 @@ def _sheet(path, rows, **_):
     tables = {sheet.name: sheet.table for sheet in read_book(path).sheets}
     name = next(iter(tables)) if rows is None and len(tables) == 1 else rows
     if name not in tables:
-        raise refusal(path, f"has the sheets {listed(tables)}: type {to_type('rows', 'SHEET')}")
+        raise refusal(
+            path, f"has the sheets {listed(tables)}: type {to_type('rows', 'SHEET')}"
+        )
     require_values(path, name, tables[name])
     return tables[name].map(cell_text).drop(columns="", errors="ignore")
 
@@ -150,7 +154,9 @@ def _json(path, rows, parse, alone):
     if not isinstance(found, list):
         within = pd.json_normalize(content if isinstance(content, dict) else {}).items()
         lists = listed(name for name, (cell,) in within if isinstance(cell, list))
-        problem = f"is no list of rows: type {to_type('rows', 'PATH')}; its lists: {lists}"
+        problem = (
+            f"is no list of rows: type {to_type('rows', 'PATH')}; its lists: {lists}"
+        )
         raise refusal(path, problem)
     for number, record in enumerate(found, 1):
         if not isinstance(record, dict):
@@ -165,7 +171,9 @@ def _parquet(path, **_):
         records = parquet.read_table(path).to_pylist()
     except Exception as error:  # pyarrow raises many kinds on damaged files
         way = "pip install pyarrow, if it is missing"
-        raise refusal(path, f"is no parquet file, or is damaged: {error} ({way})") from error
+        raise refusal(
+            path, f"is no parquet file, or is damaged: {error} ({way})"
+        ) from error
     return _of_objects(path, dict(enumerate(records, 1)))
 
 
@@ -223,7 +231,15 @@ def _names_within(table):
 
 
 def read_roles(
-    table, door, needed, columns=None, values=None, lists="json", further=(), hint="", prefix=""
+    table,
+    door,
+    needed,
+    columns=None,
+    values=None,
+    lists="json",
+    further=(),
+    hint="",
+    prefix="",
 ):
     """Columns of a table by their roles, or the refusal with what to type.
 
@@ -262,18 +278,24 @@ def read_roles(
     chosen = _chosen(table, ROLES[door], columns or {}, further, prefix)
     lacking = [role for role in needed if role not in chosen]
     if lacking:
-        raise refusal(path, _lacking(table, ROLES[door], lacking, chosen, prefix) + hint)
+        raise refusal(
+            path, _lacking(table, ROLES[door], lacking, chosen, prefix) + hint
+        )
     cells = {role: _column(table, name) for role, name in chosen.items()}
     for role, name in chosen.items():
         if name not in table and not any(cells[role]):
             there = _names_within(table)
             near = did_you_mean(name, there)
-            raise refusal(path, f"has no {short(name)} for {role}{near}; it has {listed(there)}")
+            raise refusal(
+                path, f"has no {short(name)} for {role}{near}; it has {listed(there)}"
+            )
     frame = pd.DataFrame(cells, table.index, dtype=object)
     read = {_head(table, name) for name in chosen.values()}
     unread = [name for name in table if name not in read]
     words = {word: cell_text(meaning) for word, meaning in (values or {}).items()}
-    return Reading(path, frame, chosen, unread, list(further), words, lists, prefix=prefix)
+    return Reading(
+        path, frame, chosen, unread, list(further), words, lists, prefix=prefix
+    )
 
 
 # The column of each role: as told, else the one that has a listed name.
@@ -285,8 +307,12 @@ def _chosen(table, roles, columns, further, prefix):
         there = [name for name in names if name in table and name not in further]
         there = [columns[role]] if role in columns else there
         if len(there) > 1:
-            ways = " or ".join(to_type("columns", {prefix + role: name}) for name in there)
-            raise refusal(table.attrs["path"], f"{listed(there)} may each be the {role}: {ways}")
+            ways = " or ".join(
+                to_type("columns", {prefix + role: name}) for name in there
+            )
+            raise refusal(
+                table.attrs["path"], f"{listed(there)} may each be the {role}: {ways}"
+            )
         if there and there != ["-"]:
             chosen[role] = there[0]
     return chosen | {name: name for name in further}
@@ -365,10 +391,17 @@ class Reading:
         cells = self.cells(role)
         for row, cell in cells.items():
             if not isinstance(cell, str):
-                way = to_type("columns", {self.prefix + role: f"{self.columns[role]}.PART"})
-                self.refuse(row, f"{role} is {short(cell)}: say which part of it, as in {way}")
+                way = to_type(
+                    "columns", {self.prefix + role: f"{self.columns[role]}.PART"}
+                )
+                self.refuse(
+                    row, f"{role} is {short(cell)}: say which part of it, as in {way}"
+                )
             if not may_be_empty and not cell.strip():
-                self.refuse(row, f"{role} (column {short(self.columns.get(role, role))}) is empty")
+                self.refuse(
+                    row,
+                    f"{role} (column {short(self.columns.get(role, role))}) is empty",
+                )
         return cells
 
     def lists(self, role, may_be_text=False):
@@ -379,9 +412,13 @@ class Reading:
             if lists[row] is None and cell != "":
                 way = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 if isinstance(cell, str):
-                    others = f"(a single text), python, or the mark: {to_type('lists', '|')}"
+                    others = (
+                        f"(a single text), python, or the mark: {to_type('lists', '|')}"
+                    )
                     way = f"{to_type('lists', 'one')} {others}"
-                self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {way}")
+                self.refuse(
+                    row, f"{role} {short(cell)} is no JSON list of texts: type {way}"
+                )
         return pd.Series(lists, dtype=object)
 
     def numbers(self, role, hint=""):
@@ -414,7 +451,11 @@ class Reading:
             if likely != word:
                 doubts[word] = likely
         for row in words.index[words.isin(list(doubts))]:
-            own = f"LABEL: {', '.join(allowed)}{hint}" if allowed else "WORD=WORD keeps it"
+            own = (
+                f"LABEL: {', '.join(allowed)}{hint}"
+                if allowed
+                else "WORD=WORD keeps it"
+            )
             shown = listed(map(repr, doubts))
             problem = f"{role}: what do these words mean: {shown}?"
             way = f"{to_type('values', doubts)} (WORD= is missing; {own})"
@@ -433,7 +474,9 @@ class Reading:
 
 def reading_text(record):
     """A reading in words, of its record."""
-    text = f"{record['rows']} rows; read: {record['read']}; not read: {record['not read']}"
+    text = (
+        f"{record['rows']} rows; read: {record['read']}; not read: {record['not read']}"
+    )
     notes = f"\n  {record['notes']}" if record["notes"] else ""
     return f"{record['file']}: {text}{notes}"
 

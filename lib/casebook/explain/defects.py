@@ -56,7 +56,9 @@ def corrupt(explanations, *, seed=0):
     """
     keys = list(explanations)
     order = generator(seed, "corruptions").permutation(len(keys))
-    following = {keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)}
+    following = {
+        keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)
+    }
     copies = {defect: {} for defect in _SPOIL}
     for key, text in explanations.items():
         for defect, spoil in _SPOIL.items():
@@ -140,8 +142,12 @@ def explanation_copies(explained, *, seed=0):
     # first defect is the source of another one.
     weights = inverse_frequency(list(explained.own_sources.values()))
     foreign = pair_sources(*explained.texts, draws=1, seed=seed)
-    spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
-    scored = cache(lambda text, source: detector_scores(text, explained.sources[source], weights))
+    spoilt = {SWAPPED: explained.explanations} | corrupt(
+        explained.explanations, seed=seed
+    )
+    scored = cache(
+        lambda text, source: detector_scores(text, explained.sources[source], weights)
+    )
     rows = []
     for defect, texts in spoilt.items():
         for key, text in texts.items():
@@ -149,7 +155,9 @@ def explanation_copies(explained, *, seed=0):
             if defect == SWAPPED:
                 (source,) = foreign[key]
             row = {"defect": defect, "key": key, "source": own}
-            rows.append({**row, "original": True, **scored(explained.explanations[key], own)})
+            rows.append(
+                {**row, "original": True, **scored(explained.explanations[key], own)}
+            )
             rows.append({**row, "original": False, **scored(text, source)})
     return pd.DataFrame(rows).astype(dict.fromkeys(DETECTORS, float))
 
@@ -168,7 +176,12 @@ def drops(versions, measures):
 def lower_scores(explained, copies, margin=None, **settings):
     """Whether copies score below their original by the measures that are compared, by defect."""
     settings["margin"] = margin_of("share") if margin is None else margin
-    settings |= {"unit": "copies", "cluster": "sources", "names": DETECTORS, "phrases": PHRASES}
+    settings |= {
+        "unit": "copies",
+        "cluster": "sources",
+        "names": DETECTORS,
+        "phrases": PHRASES,
+    }
     scores = {}
     for defect, versions in copies.groupby("defect", sort=False):
         lower = drops(versions, [*FAITHFULNESS, *WORDS])
@@ -232,7 +245,9 @@ def noticed(shares):
     texts = []
     for phrase, of_measure in shares.groupby("system_phrase", sort=False):
         found = of_measure.loc[of_measure["verdict"] == BETTER, "part"].radd("a ")
-        texts.append(f"{phrase} notices {enumerated([*found] or ['none of the defects'])}")
+        texts.append(
+            f"{phrase} notices {enumerated([*found] or ['none of the defects'])}"
+        )
     limit = per_cent(shares["null"].iloc[0])
     return f"{upper('; '.join(texts))} (the score drops on more than {limit} of the copies)."
 
@@ -243,7 +258,9 @@ def noticed_by(shares, kinds):
     for kind in kinds:
         measures = shares[shares["part"] == kind].sort_values("value", ascending=False)
         found = measures.loc[measures["verdict"] == BETTER, "system_phrase"].tolist()
-        text = f"a {kind} is noticed by {len(found) or 'none'} of {len(measures)} measures"
+        text = (
+            f"a {kind} is noticed by {len(found) or 'none'} of {len(measures)} measures"
+        )
         if 0 < len(found) < FEW:
             text += f" ({enumerated(found)})"
         texts.append(text)

@@ -34,7 +34,10 @@ CONDITIONS = {MATCHED: "own source", MISMATCHED: "foreign sources"}
 KINDS = {
     "template": ("template: the question and a quotation", "no sentence to quote"),
     "gold": ("reference answers", "no reference answer"),
-    "explainer": ("sentences of the explainer, each on a fact found in both", "nothing in common"),
+    "explainer": (
+        "sentences of the explainer, each on a fact found in both",
+        "nothing in common",
+    ),
 }
 
 
@@ -61,14 +64,22 @@ class Explained:
 
     @property
     def own_sources(self):
-        return {source: self.sources[source] for source in sorted(set(self.source_of.values()))}
+        return {
+            source: self.sources[source]
+            for source in sorted(set(self.source_of.values()))
+        }
 
     def table(self):
         about = {"how they were made": self.kind}
-        for what, texts in {"explanations": self.explanations, "sources": self.own_sources}.items():
+        for what, texts in {
+            "explanations": self.explanations,
+            "sources": self.own_sources,
+        }.items():
             words = pd.Series(texts).str.split().str.len()
             about |= {what: len(words), f"words of {what}, median": int(words.median())}
-        about |= {f"left out: {reason}": count for reason, count in self.left_out.items()}
+        about |= {
+            f"left out: {reason}": count for reason, count in self.left_out.items()
+        }
         return pd.DataFrame([about | (self.reading or {})])
 
 
@@ -83,12 +94,16 @@ def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
     """
     if kind not in KINDS:
         known = ", ".join(KINDS)
-        raise InputError(f"explanations: {kind!r}: choose from {known}, or a file of your own")
+        raise InputError(
+            f"explanations: {kind!r}: choose from {known}, or a file of your own"
+        )
     texts = dataset.documents.set_index("doc_id")["text"].to_dict()
     best = _best_documents(dataset)
     questions = dataset.queries.set_index("query_id").loc[list(best)]
     if kind == "gold" and "gold_answer" not in questions:
-        raise InputError(f"{dataset.name} has no reference answers: choose others than gold")
+        raise InputError(
+            f"{dataset.name} has no reference answers: choose others than gold"
+        )
     name = dataset.name
     if kind == "gold":
         found = questions["gold_answer"]
@@ -116,7 +131,9 @@ def _best_documents(dataset):
     best = {}
     for question in dataset.queries["query_id"]:
         grades = dataset.qrels.get(question, {})
-        relevant = [doc for doc in grades if grades[doc] >= 1 and doc not in dataset.lacking]
+        relevant = [
+            doc for doc in grades if grades[doc] >= 1 and doc not in dataset.lacking
+        ]
         if relevant:
             best[question] = max(relevant, key=grades.get)
     return best
@@ -125,13 +142,17 @@ def _best_documents(dataset):
 def _quotation(text, source):
     # A question and the sentence of the source that shares most content words with it. The question
     # is its first sentence, at most 60 words. None if the source has no sentence.
-    question = " ".join([*sentence_texts(text), text][0].split()[:60]).rstrip(".,;:?!") + "."
+    question = (
+        " ".join([*sentence_texts(text), text][0].split()[:60]).rstrip(".,;:?!") + "."
+    )
     asked = content_words(question)
     quotable = sentence_texts(source[:20_000])
     if not quotable:
         return None
     usual = [sentence for sentence in quotable if 5 <= len(sentence.split()) <= 40]
-    best = max(usual or quotable, key=lambda sentence: len(asked & content_words(sentence)))
+    best = max(
+        usual or quotable, key=lambda sentence: len(asked & content_words(sentence))
+    )
     best = re.sub("[“”]", "", re.sub(r"\s+", " ", best))
     return f"It was found for: {question} It says: “{best}”"
 
@@ -141,7 +162,9 @@ def _quotation(text, source):
 
 def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     """Explanations of documents of a folder (sources), or of texts of the file (contexts)."""
-    texts = read_collection(folder).set_index("doc_id")["text"].to_dict() if folder else {}
+    texts = (
+        read_collection(folder).set_index("doc_id")["text"].to_dict() if folder else {}
+    )
     table = read_table(path, rows)
     reading = read_roles(table, "explanations", ["explanation"], columns, lists=lists)
     if "id" not in reading:
@@ -157,14 +180,18 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     for row, key in keys.items():
         named = [source[row]] if source[row] else several[row]
         if bool(contexts[row]) == bool(named):
-            reading.refuse(row, "name one of 'source', 'sources' (ids) or 'contexts' (texts)")
+            reading.refuse(
+                row, "name one of 'source', 'sources' (ids) or 'contexts' (texts)"
+            )
         parts = own = contexts[row]
         if named:
             parts = list(dict.fromkeys(named))
             for name in parts:
                 if name not in sources:
                     place = folder or "no folder of sources was named, which"
-                    reading.refuse(row, f"source {name!r}: {place} has no such document with text")
+                    reading.refuse(
+                        row, f"source {name!r}: {place} has no such document with text"
+                    )
             own = [sources[name] for name in parts]
         source_of[key] = "\0".join(parts)
         sources.setdefault(source_of[key], "\n\n".join(own))
@@ -180,12 +207,18 @@ def limited(explained, limit, seed):
         keys = [keys[i] for i in sorted(order[:limit])]
         drawn = {key: explained.explanations[key] for key in keys}
         source_of = {key: explained.source_of[key] for key in keys}
-        left_out = explained.left_out | {"not drawn": len(explained.explanations) - limit}
-        explained = replace(explained, explanations=drawn, source_of=source_of, left_out=left_out)
+        left_out = explained.left_out | {
+            "not drawn": len(explained.explanations) - limit
+        }
+        explained = replace(
+            explained, explanations=drawn, source_of=source_of, left_out=left_out
+        )
     n_texts = len(set(explained.own_sources.values()))
     if n_texts < LEAST_SOURCES:
         count = f"{n_texts} different source(s) with an explanation"
-        raise InputError(f"{explained.name}: {count}, {LEAST_SOURCES} are the fewest to compare")
+        raise InputError(
+            f"{explained.name}: {count}, {LEAST_SOURCES} are the fewest to compare"
+        )
     return explained
 
 
@@ -213,14 +246,23 @@ def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, s
     for rule in RULES:
         claims = judged[judged["rule"] == rule]
         means = claims.pivot_table("grounded", "explanation", "condition", sort=False)
-        means = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
+        means = means.reindex(
+            index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED]
+        )
         grounded[rule] = means
         values = means[[MATCHED]].set_axis([rule], axis=1).astype(float)
         clusters = pd.Series(explained.source_of, dtype=object).loc[means.index]
-        scores = Scores(values, FAITHFULNESS, explained.name, clusters=clusters, **about)
-        area = frames.coefficients({rule: separation(rows, rule)}, clusters.nunique(), 0.5)
+        scores = Scores(
+            values, FAITHFULNESS, explained.name, clusters=clusters, **about
+        )
+        area = frames.coefficients(
+            {rule: separation(rows, rule)}, clusters.nunique(), 0.5
+        )
         tables.append(scores.described(area.assign(**of_sentences)))
-        control = {"control": means[MISMATCHED].mean(), "control_name": "foreign sources"}
+        control = {
+            "control": means[MISMATCHED].mean(),
+            "control_name": "foreign sources",
+        }
         tables.append(scores.estimates().assign(**control))
     estimates = pd.concat(tables, ignore_index=True)
     estimates["reason"] = estimates["reason"].mask(estimates["n"] == 0, "no_claim")
@@ -230,11 +272,23 @@ def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, s
 def score_tables(explained, scored):
     """Scores of the rules, and of each explanation with its sentences that are not grounded."""
     names = {"system_name": "rule", "control_name": "against"}
-    columns = ["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]
+    columns = [
+        "rule",
+        "measure",
+        "value",
+        "low",
+        "high",
+        "against",
+        "control",
+        "n",
+        "reason",
+    ]
     rules = scored.estimates.rename(columns=names)[columns]
     items = pd.DataFrame(index=pd.Index(explained.explanations, name="id"))
     for rule, title in RULES.items():
-        items[[title, f"{title}, foreign"]] = scored.grounded[rule][[MATCHED, MISMATCHED]]
+        items[[title, f"{title}, foreign"]] = scored.grounded[rule][
+            [MATCHED, MISMATCHED]
+        ]
     is_weak = "rule == 'corrected' and condition == @MATCHED and share < @THRESHOLD"
     weak = scored.rows.query(is_weak)
     numbers = weak["sentence"].add(1).astype(str)

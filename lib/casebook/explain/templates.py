@@ -47,7 +47,10 @@ class Explanation(NamedTuple):
         return " ".join(sentence.text for sentence in self.sentences)
 
     def to_dict(self):
-        return {"text": self.text, "sentences": [each._asdict() for each in self.sentences]}
+        return {
+            "text": self.text,
+            "sentences": [each._asdict() for each in self.sentences],
+        }
 
 
 class Explainer:

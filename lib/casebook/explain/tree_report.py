@@ -21,7 +21,9 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
     nodes = [_node(tree.k, node, explainer) for node in tree.nodes]
     scores = score_table(tree, threshold).set_index("fact type")
     nodes[0]["sensitivity_scores"] = scores.to_dict("index")
-    noops = [{"node_id": node.name, "edit": edit.description} for node, edit in tree.noops]
+    noops = [
+        {"node_id": node.name, "edit": edit.description} for node, edit in tree.noops
+    ]
     outcomes = Counter(outcome for _, _, outcome, _ in tree.decisions)
     counts = {"nodes": len(nodes), "noops": len(tree.noops)}
     counts |= {name: outcomes[name] for name in EDIT_OUTCOMES}
@@ -39,7 +41,12 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
 def _node(k, node, explainer):
     results = []
     for rank, (case, document, score) in enumerate(zip(*node.ranking, strict=True), 1):
-        result = {"rank": rank, "case_id": case, "document_id": document, "score": score}
+        result = {
+            "rank": rank,
+            "case_id": case,
+            "document_id": document,
+            "score": score,
+        }
         result["explanation"] = explainer.result(node.sheet, document).to_dict()
         results.append(result)
     edge = diff = parent = None
@@ -92,4 +99,6 @@ def score_table(tree, threshold=evaluation.DECISIVE_DISPLACEMENT):
     scores.insert(1, "mean displacement", moved)
     dispositive = (moved > threshold).astype(object).where(moved.notna(), None)
     scores.insert(2, "dispositive", dispositive)
-    return scores.drop(columns=["groups", "p_adjusted"]).rename(columns={"value": "excess"})
+    return scores.drop(columns=["groups", "p_adjusted"]).rename(
+        columns={"value": "excess"}
+    )

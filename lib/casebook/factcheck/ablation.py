@@ -51,9 +51,13 @@ def ablate(
     for rate in filter(None, noise_rates):
         tables = []
         for noise_seed in noise_seeds:
-            noisy = EvidenceBase(plant_noise(base.documents, rate, noise_seed), mode=base.mode)
+            noisy = EvidenceBase(
+                plant_noise(base.documents, rate, noise_seed), mode=base.mode
+            )
             tables.append(run_configs(compared, noisy, checker.stance, claims))
-        noise.append(part_contrasts(pd.concat(tables), name, **options).assign(rate=rate))
+        noise.append(
+            part_contrasts(pd.concat(tables), name, **options).assign(rate=rate)
+        )
     return {
         "parts": parts,
         "noise": pd.concat(noise, ignore_index=True),
@@ -106,7 +110,9 @@ def verdict_input(result):
     known = result.subclaims + result.dropped
     parts = [(tokens(part.text), part.verifiability) for part in known]
     found = result.evidence
-    passages = [(item.subclaim_id, item.doc_id, item.start, item.stance) for item in found]
+    passages = [
+        (item.subclaim_id, item.doc_id, item.start, item.stance) for item in found
+    ]
     scores = [part.score for part in result.subverdicts]
     return parts, result.queries, passages, scores
 
@@ -120,16 +126,22 @@ def unused(rows):
 
 def part_contrasts(rows, name="claims", **options):
     """The pipeline against itself without each part, over the mean of its runs: one family."""
-    right = rows.astype({"right": float}).pivot_table("right", "id", "config", sort=False)
+    right = rows.astype({"right": float}).pivot_table(
+        "right", "id", "config", sort=False
+    )
     right = right[list(COMPARED)].rename(columns=COMPARED)
     groups = rows.drop_duplicates("id").set_index("id")["group"]
-    reasons = {(PIPELINE, COMPARED[config]): why for config, why in unused(rows).items()}
+    reasons = {
+        (PIPELINE, COMPARED[config]): why for config, why in unused(rows).items()
+    }
     names = {PIPELINE: PIPELINE}
     for part in right.columns[1:]:
         names[part] = f"pipeline {part}"
     options["same_input"] = lambda _: reasons
     scores = scores_of(right, "accuracy", name, groups, names, **options)
-    return replace(scores, names={}).contrasts([(PIPELINE, part) for part in right.columns[1:]])
+    return replace(scores, names={}).contrasts(
+        [(PIPELINE, part) for part in right.columns[1:]]
+    )
 
 
 def configuration_costs(rows):
@@ -151,11 +163,15 @@ def reported_impacts(parts):
     An impact is that of leaving a part out, so signs and verdicts of ``parts`` turn together.
     """
     stated = yaml_table("documented")["simulator"]["reported"]
-    table = pd.Series(stated, name="reported").rename_axis("configuration").reset_index()
+    table = (
+        pd.Series(stated, name="reported").rename_axis("configuration").reset_index()
+    )
     measured = parts.set_index("against").loc[table["configuration"].map(COMPARED)]
     points = -100 * measured[["difference", "high", "low"]] + 0.0  # no negative zero
     table[["ours", "ours low", "ours high"]] = points.to_numpy()
-    tests = measured[["p_adjusted", "n", "verdict", "reason"]].replace({"verdict": OPPOSITE})
+    tests = measured[["p_adjusted", "n", "verdict", "reason"]].replace(
+        {"verdict": OPPOSITE}
+    )
     return table.join(tests.reset_index(drop=True))
 
 

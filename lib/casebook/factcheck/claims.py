@@ -62,7 +62,9 @@ def read_claims(documents, split="all"):
     texts = documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for number, row in read_jsonl(CLAIMS):
-        atoms = tuple(_atom(CLAIMS, number, **atom, texts=texts) for atom in row["atoms"])
+        atoms = tuple(
+            _atom(CLAIMS, number, **atom, texts=texts) for atom in row["atoms"]
+        )
         row |= {"text": row["claim"], "atoms": atoms}
         if split in ("all", row["split"]):
             claims.append(Claim(*[row[name] for name in Claim._fields]))
@@ -90,7 +92,9 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         reading.table["id"] = table.index.astype(str)
     reading.refuse_repeats("id")
     ids = reading.texts("id")
-    labels = reading.labels("label", tuple(CLAIM_LABELS), hint=f", the same as {INSUFFICIENT}")
+    labels = reading.labels(
+        "label", tuple(CLAIM_LABELS), hint=f", the same as {INSUFFICIENT}"
+    )
     groups = reading.texts("group", may_be_empty=True)
     columns = {
         "id": ids,
@@ -99,15 +103,21 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         "category": reading.texts("category", may_be_empty=True),
         "group": groups.where(groups != "", ids),
     }
-    texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
+    texts = (
+        None if documents is None else documents.set_index("doc_id")["text"].to_dict()
+    )
     claims = []
     for row, fields in pd.DataFrame(columns).to_dict("index").items():
         atoms = []
         for quote in _quotes(reading, row):
-            atoms.append(_atom(path, row, fields["text"], fields["label"], quote, texts))
+            atoms.append(
+                _atom(path, row, fields["text"], fields["label"], quote, texts)
+            )
         claims.append(Claim(**fields, atoms=tuple(atoms)))
     counts = labels.replace("", "none").value_counts()
-    reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
+    reading.notes.append(
+        "labels " + ", ".join(f"{label} {n}" for label, n in counts.items())
+    )
     return claims, reading
 
 
@@ -115,8 +125,12 @@ def _quotes(reading, row):
     quotes = reading.cells("evidence")[row] or []
     listed = quotes if isinstance(quotes, list) else [None]
     for quote in listed:
-        if not isinstance(quote, dict) or not (quote.get("doc_id") and quote.get("quote")):
-            problem = f"evidence {short(quotes)} is no list of objects with doc_id and quote"
+        if not isinstance(quote, dict) or not (
+            quote.get("doc_id") and quote.get("quote")
+        ):
+            problem = (
+                f"evidence {short(quotes)} is no list of objects with doc_id and quote"
+            )
             way = to_type("columns", {"evidence": "-"})
             reading.refuse(row, f"{problem}: write some, or type {way}")
     return listed
@@ -142,6 +156,12 @@ def _atom(path, number, text, label, evidence, texts):
     quote = evidence["quote"]
     start = 0 if texts is None else texts.get(doc_id, "").find(quote)
     if start < 0:
-        problem = "does not hold" if doc_id in texts else "is not in the collection: it should hold"
-        raise refusal(path, f"document {doc_id!r} {problem} the quote {quote[:60]!r}", number)
+        problem = (
+            "does not hold"
+            if doc_id in texts
+            else "is not in the collection: it should hold"
+        )
+        raise refusal(
+            path, f"document {doc_id!r} {problem} the quote {quote[:60]!r}", number
+        )
     return Atom(text, label, doc_id, quote, start, start + len(quote))

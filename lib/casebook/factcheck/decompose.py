@@ -20,7 +20,9 @@ _DOCUMENTED_SPLIT = re.compile(r" and |,| that ", re.IGNORECASE)
 _DOCUMENTED_NAME = re.compile(r"[A-Z][a-zA-Z]*(?:\s+[A-Z][a-zA-Z]*)*")
 
 #: One atomic claim; the documented pipeline writes its entities into queries.
-SubClaim = namedtuple("SubClaim", "id text verifiability entities", defaults=[VERIFIABLE, ()])
+SubClaim = namedtuple(
+    "SubClaim", "id text verifiability entities", defaults=[VERIFIABLE, ()]
+)
 
 #: Tags after which a word that is tagged as a noun or participle is a verb with its object.
 OBJECTS = {
@@ -29,7 +31,9 @@ OBJECTS = {
     "VBN": ("DT", "PRP$", "PRP", "CD", "NNS", "NNP"),
 }
 _TOKEN = re.compile(r"\w[\w’'.,-]*\w|\w|[,;]")
-_RELATIVE = re.compile(r"^(?P<head>[^,]+), (?:which|who) (?P<inner>[^,]+)(?:, (?P<after>.+))?$")
+_RELATIVE = re.compile(
+    r"^(?P<head>[^,]+), (?:which|who) (?P<inner>[^,]+)(?:, (?P<after>.+))?$"
+)
 
 #: A word of a clause, its part of speech in the Penn tag set, and its characters.
 Token = namedtuple("Token", "word tag start end")
@@ -44,7 +48,9 @@ def numbered(texts, kind_of=lambda text: VERIFIABLE):
 def decompose(claim):
     texts = split_claim(checked_claim(claim))
     if len(texts) > MOST_SUBCLAIMS:
-        raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
+        raise InputError(
+            f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}"
+        )
     return numbered(texts, verifiability)
 
 
@@ -97,13 +103,19 @@ def plugin_decomposer(name):
         texts = called(name, split, checked_claim(claim))
         is_list = isinstance(texts, list | tuple) and texts
         if not is_list or not all(isinstance(text, str) for text in texts):
-            raise InputError(f"{name} gave {texts!r}: give the texts of one part or more")
+            raise InputError(
+                f"{name} gave {texts!r}: give the texts of one part or more"
+            )
         return numbered(texts)
 
     return decompose_by_plugin
 
 
-DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": undivided}
+DECOMPOSERS = {
+    "rules": decompose,
+    "documented": decompose_documented,
+    "none": undivided,
+}
 
 
 def decomposer_of(name):
@@ -131,7 +143,11 @@ def split_claim(claim):
 def split_condition(clause):
     lead, comma, body = clause.partition(", ")
     opening = lead.split(" ", 1)[0].lower()
-    if comma and opening in LISTS["conditions"] and finite_verb(tokens_of(body)) is not None:
+    if (
+        comma
+        and opening in LISTS["conditions"]
+        and finite_verb(tokens_of(body)) is not None
+    ):
         return f"{lead},", body
     return "", clause
 
@@ -142,7 +158,9 @@ def tokens_of(text):
     matches = list(_TOKEN.finditer(text))
     tagged = tag(" ".join(match.group() for match in matches), tokenize=False)
     pairs = zip(matches, tagged, strict=False)  # no word has a tag too
-    return [Token(match.group().lower(), kind, *match.span()) for match, (_, kind) in pairs]
+    return [
+        Token(match.group().lower(), kind, *match.span()) for match, (_, kind) in pairs
+    ]
 
 
 def finite_verb(tokens):
@@ -184,7 +202,9 @@ def _coordinated(text):
     for place, token in enumerate(tokens):
         left = tokens[start:place]
         right = tokens[place + 1 :]
-        is_in_series = any(later.word in LISTS["connectors"] for later in tokens[place:])
+        is_in_series = any(
+            later.word in LISTS["connectors"] for later in tokens[place:]
+        )
         joins = token.word == "," or token.word in LISTS["connectors"]
         if not joins or not is_in_series or not left:
             continue
@@ -228,7 +248,9 @@ def _starts_verb(tokens, helper):
     rest = [token for token in tokens if token.tag != "RB" and token.word != "first"]
     if len(rest) < 2:
         return False
-    is_bare = rest[0].tag in ("VB", "VBP") or (rest[0].tag == "NN" and rest[1].tag == "DT")
+    is_bare = rest[0].tag in ("VB", "VBP") or (
+        rest[0].tag == "NN" and rest[1].tag == "DT"
+    )
     is_passive = helper.word in LISTS["be"] and rest[0].tag in ("VBN", "VBD")
     return (helper.tag == "MD" and is_bare) or is_passive or _is_verb(rest)
 
@@ -247,7 +269,9 @@ def _follows(tokens, helper):
 def _restored(text, tokens, before):
     """A part with the subject, and the helper if it shares one, of the part before."""
     if before is None:
-        return text if not tokens else text[tokens[0].start : tokens[-1].end].strip(" ,")
+        return (
+            text if not tokens else text[tokens[0].start : tokens[-1].end].strip(" ,")
+        )
     part = text[tokens[0].start : tokens[-1].end].strip(" ,")
     subject, helper = before
     first, following = [*tokens, _END][:2]
@@ -262,7 +286,9 @@ def _restored(text, tokens, before):
     if not _starts_verb(tokens, helper):
         return part
     is_passive = (
-        helper.word in LISTS["be"] and first.tag in ("VBN", "VBD") and following.tag in ("IN", "TO")
+        helper.word in LISTS["be"]
+        and first.tag in ("VBN", "VBD")
+        and following.tag in ("IN", "TO")
     )
     if is_passive or (helper.tag == "MD" and first.tag in ("VB", "VBP", "NN")):
         return f"{subject} {helper.word} {part}"

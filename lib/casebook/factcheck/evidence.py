@@ -22,7 +22,9 @@ DEPTH = 10  # documents per query
 NAME_FIELDS = ["agreement", "insurer", "title"]
 
 #: A part of a document, which is named by its row in the collection; ``document`` is all its text.
-EvidencePassage = namedtuple("EvidencePassage", "row start end text header document", defaults=[""])
+EvidencePassage = namedtuple(
+    "EvidencePassage", "row start end text header document", defaults=[""]
+)
 CREDIBILITY = Path(__file__).with_name("credibility.yml")
 #: Credibility of one source: score in [0, 1] and level.
 Rating = namedtuple("Rating", "score level")
@@ -72,16 +74,22 @@ class EvidenceBase:
         self.ratings = [rate(url, kind, rating_table) for url, kind in rated]
         self.documented_ratings = list(map(documented_rating, self.urls))
         pairs = zip(self.headers, self.texts, strict=True)
-        self.searched = [f"{header}. {text}" if header else text for header, text in pairs]
+        self.searched = [
+            f"{header}. {text}" if header else text for header, text in pairs
+        ]
         searched = documents.assign(text=self.searched)
-        self._retriever = HybridRetriever(searched, mode=mode, top_k=min(DEPTH, len(self.texts)))
+        self._retriever = HybridRetriever(
+            searched, mode=mode, top_k=min(DEPTH, len(self.texts))
+        )
 
     @cached_property
     def rarity(self):
         """Inverse document frequency of every content stem, ``""`` for any other."""
         counts = Counter(stem for text in self.searched for stem in content(text))
         counts[""] = 1
-        return {stem: math.log1p(len(self.texts) / count) for stem, count in counts.items()}
+        return {
+            stem: math.log1p(len(self.texts) / count) for stem, count in counts.items()
+        }
 
     def search(self, query):
         if not query.strip():
@@ -101,7 +109,9 @@ class EvidenceBase:
 
     def passage(self, row, start, end):
         text = self.texts[row]
-        return EvidencePassage(row, start, end, text[start:end], self.headers[row], text)
+        return EvidencePassage(
+            row, start, end, text[start:end], self.headers[row], text
+        )
 
     def whole(self, row):
         return self.passage(row, 0, len(self.texts[row]))
@@ -109,7 +119,11 @@ class EvidenceBase:
     def holding(self, atom):
         row = self.rows[atom.doc_id]
         spans = sentences(self.texts[row])
-        held = [(start, end) for start, end in spans if start < atom.end and atom.start < end]
+        held = [
+            (start, end)
+            for start, end in spans
+            if start < atom.end and atom.start < end
+        ]
         return [self.passage(row, *span) for span in held]
 
     def deciding(self, claim):
@@ -118,7 +132,10 @@ class EvidenceBase:
 
     def found(self, result):
         evidence = result.evidence
-        passages = [self.passage(self.rows[item.doc_id], item.start, item.end) for item in evidence]
+        passages = [
+            self.passage(self.rows[item.doc_id], item.start, item.end)
+            for item in evidence
+        ]
         return list(dict.fromkeys(passages))
 
     def extract(self, row, text, most=2):
@@ -127,12 +144,16 @@ class EvidenceBase:
         Stems of the document's name are left out; ties go in document order; sentences that share
         nothing are no evidence.
         """
-        wanted = content(text) - content(self.headers[row] or first_name(self.texts[row]))
+        wanted = content(text) - content(
+            self.headers[row] or first_name(self.texts[row])
+        )
         weighted = []
         for start, end in sentences(self.texts[row]):
             shared = wanted & content(self.texts[row][start:end])
             # fsum is exact: the order of a set, another in every process, cannot show
-            weighted.append((math.fsum(self.rarity[stem] for stem in shared), (start, end)))
+            weighted.append(
+                (math.fsum(self.rarity[stem] for stem in shared), (start, end))
+            )
         return self._heaviest(row, weighted, most)
 
     def extract_documented(self, row, text, most=3):
@@ -145,7 +166,9 @@ class EvidenceBase:
         return self._heaviest(row, weighted, most)
 
     def _heaviest(self, row, weighted_spans, most):
-        ranked = sorted((-weight, span) for weight, span in weighted_spans if weight > 0)
+        ranked = sorted(
+            (-weight, span) for weight, span in weighted_spans if weight > 0
+        )
         return [self.passage(row, *span) for _, span in ranked[:most]]
 
 

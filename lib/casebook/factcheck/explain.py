@@ -62,7 +62,9 @@ def explain_verdict(result, rule):
                 lines.append(f'{source} {item.stance} it: "{item.passage}" ({place}).')
                 cited.append(item)
     lines += [f"{remark[:1].upper()}{remark[1:]}." for remark in result.remarks]
-    lines += [f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped]
+    lines += [
+        f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped
+    ]
     removal = minimal_removal(result, rule)
     if removal is not None:
         ids = ", ".join(removal.ids) or "anything"
@@ -175,7 +177,9 @@ def quality(result, explanation, rule, seed=0):
         drawn.append([evidence[place] for place in places])
     for kind, sets in {"": [cited], "_random": drawn}.items():
         sets = list(filter(None, sets))
-        found[f"deletion{kind}"] = [changes(without(evidence, chosen)) for chosen in sets]
+        found[f"deletion{kind}"] = [
+            changes(without(evidence, chosen)) for chosen in sets
+        ]
         found[f"insertion{kind}"] = [not changes(chosen) for chosen in sets]
     return {name: np.mean(values or [np.nan]) for name, values in found.items()}
 
@@ -189,7 +193,9 @@ def quality_table(results, rule, groups, **options):
             row = quality(result, explanation, rule, options.get("seed", 0))
             names = names_of_parts(result)
             original = documented_quality(result.evidence, names, explanation.text)
-            rows[result.claim_id] = row | pd.Series(original).add_prefix("documented: ").to_dict()
+            rows[result.claim_id] = (
+                row | pd.Series(original).add_prefix("documented: ").to_dict()
+            )
     means = {}
     for name, column in pd.DataFrame(rows).T.astype(float).items():
         values = column.dropna()

@@ -29,7 +29,9 @@ LONGEST_PREMISE = 200  # words: what is longer is read in overlapping windows
 #: entailment:MODEL, or entailment:CLASS+CLASS+CLASS=MODEL in the order of the model's outputs.
 _ENTAILMENT = re.compile(r"entailment:(?:(?P<classes>\w+(?:\+\w+)+)=)?(?P<model>.+)")
 _ENDPOINT = "endpoint:"
-_KNOWN = "public, forced, placeholder, entailment:MODEL, endpoint:MODEL or module:object"
+_KNOWN = (
+    "public, forced, placeholder, entailment:MODEL, endpoint:MODEL or module:object"
+)
 _SHARE = Annotated[float, Field(ge=0, le=1)]
 _ANSWERS = TypeAdapter(list[tuple[Literal[EVIDENCE_STANCES], _SHARE | None]])
 
@@ -39,7 +41,8 @@ class _ModelOfDocuments:
 
     def __init__(self, model):
         self.model = model
-        self.costs = getattr(model, "costs", {})  # what was asked, and what the cache held
+        # what was asked, and what the cache held
+        self.costs = getattr(model, "costs", {})
 
     def judge(self, claim, passages):
         stances = {}
@@ -80,7 +83,10 @@ class EntailmentStance(_ModelOfDocuments):
         heading = f"{header}. " if header else ""
         texts = []
         for premise in premises:
-            texts += [heading + window for window in windows(premise, LONGEST_PREMISE) or ("",)]
+            texts += [
+                heading + window
+                for window in windows(premise, LONGEST_PREMISE) or ("",)
+            ]
         shares = self.model.probabilities(texts, [claim] * len(texts))
         return shares[:, :2].max(axis=0).tolist()
 
@@ -123,7 +129,10 @@ class PlaceholderStance:
     """The documented placeholder: any passage of more than 50 characters supports."""
 
     def judge(self, claim, passages):
-        return [(SUPPORTS if len(passage.text) > 50 else NEUTRAL, None) for passage in passages]
+        return [
+            (SUPPORTS if len(passage.text) > 50 else NEUTRAL, None)
+            for passage in passages
+        ]
 
 
 class PluginStance:
@@ -139,7 +148,9 @@ class PluginStance:
 
     def judge(self, claim, passages):
         answers = called(self._name, self._judge, claim, passages) if passages else []
-        answers = [(answer, None) if isinstance(answer, str) else answer for answer in answers]
+        answers = [
+            (answer, None) if isinstance(answer, str) else answer for answer in answers
+        ]
         if len(answers) != len(passages):
             counts = f"{len(answers)} answers for {len(passages)} passages"
             raise InputError(f"{self._name} gave {counts}")
@@ -147,7 +158,9 @@ class PluginStance:
             return _ANSWERS.validate_python(answers)
         except ValidationError as error:
             known = f"one of {', '.join(EVIDENCE_STANCES)}, and a probability or None"
-            raise InputError(f"{self._name} gave {answers!r:.200}: give {known}") from error
+            raise InputError(
+                f"{self._name} gave {answers!r:.200}: give {known}"
+            ) from error
 
 
 def judge_of(name):

@@ -30,7 +30,11 @@ def search_queries(part, k=3, names=()):
     """Up to k queries for a part of a claim, each with the names, no two of equal words."""
     names = " ".join(dict.fromkeys([*proper_names(part.text), *names]))
     known = {*STOP_LIST, *tokens(names)}
-    plain = [word for word in tokens(part.text) if word not in known and not word[0].isdigit()]
+    plain = [
+        word
+        for word in tokens(part.text)
+        if word not in known and not word[0].isdigit()
+    ]
     by_length = sorted(sorted(set(plain)), key=len, reverse=True)
     half = max(2, len(by_length) // 2)
     candidates = [part.text if names in part.text else f"{part.text} {names}"]
@@ -124,7 +128,9 @@ class FactChecker:
     """
 
     def __init__(self, base, stance=None, config=None):
-        self.base = base = base if isinstance(base, EvidenceBase) else EvidenceBase(base)
+        self.base = base = (
+            base if isinstance(base, EvidenceBase) else EvidenceBase(base)
+        )
         self.stance = stance or PublicJudge()
         self.config = config or CheckerConfig()
         check_choice("gate", self.config.gate, CREDIBILITY_GATES)
@@ -173,7 +179,9 @@ class FactChecker:
             if given is None:
                 part_queries, passages = self._found(stages, part, result.claim)
                 queries += part_queries
-            stances = stages.run("stance", self.stance.judge, part.text, tuple(passages))
+            stances = stages.run(
+                "stance", self.stance.judge, part.text, tuple(passages)
+            )
             first = 1 if self.config.parity else len(evidence) + 1
             for number, said in enumerate(zip(passages, stances, strict=True), first):
                 evidence.append(self._item(f"EV{number}", part, *said))
@@ -208,14 +216,18 @@ class FactChecker:
         passages = []
         for row in rows:
             if row in self.passing:
-                passages += stages.run("extraction", self.extract, row, part.text, config.passages)
+                passages += stages.run(
+                    "extraction", self.extract, row, part.text, config.passages
+                )
         return queries, passages
 
     def _item(self, name, part, passage, stance):
         doc_id = self.base.doc_ids[passage.row]
         source = passage.header or doc_id, self.base.urls[passage.row]
         text = passage.text, passage.start, passage.end
-        return Evidence(name, part.id, doc_id, *source, *text, *self.ratings[passage.row], *stance)
+        return Evidence(
+            name, part.id, doc_id, *source, *text, *self.ratings[passage.row], *stance
+        )
 
 
 class _Stages:

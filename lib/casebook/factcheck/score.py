@@ -101,11 +101,19 @@ def score_files(
         baselines["claim_only"] = blind["predicted"]
     drawn = {"n_resamples": n_resamples, "seed": seed}
     return score_joined(
-        rows, account, policy=policy, baselines=baselines, groups=groups, cluster=cluster, **drawn
+        rows,
+        account,
+        policy=policy,
+        baselines=baselines,
+        groups=groups,
+        cluster=cluster,
+        **drawn,
     )
 
 
-def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=False, further=()):
+def read_verdict_labels(
+    path, columns=None, values=None, rows=None, *, is_gold=False, further=()
+):
     """Labels of a file by ``id``, with columns to group by; and its reading.
 
     A gold label is one of ours. Of verdicts another word is off-label, unless it differs from one
@@ -115,9 +123,13 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
     told = {role.removeprefix(file): column for role, column in (columns or {}).items()}
     told = {role: column for role, column in told.items() if "." not in role}
     table = read_table(path, rows)
-    reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
+    reading = read_roles(
+        table, "labels", ["id", "label"], told, values, further=further
+    )
     allowed = (*GOLD_LABELS, *SYNONYMS)
-    labels = reading.labels("label", allowed, not is_gold, f", the same as {INSUFFICIENT}")
+    labels = reading.labels(
+        "label", allowed, not is_gold, f", the same as {INSUFFICIENT}"
+    )
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
     reading.refuse_repeats("id")
     for row in frame.index[labels == ""] if is_gold else ():
@@ -138,14 +150,25 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
         raise InputError(f"{problem}: nothing to score")
     counts = [len(gold), n_matched, len(missing), len(extra)]
     account = dict(zip(JOINED, counts, strict=True))
-    account["listed"] = {"missing": missing[:MOST_LISTED_IDS], "extra": extra[:MOST_LISTED_IDS]}
+    account["listed"] = {
+        "missing": missing[:MOST_LISTED_IDS],
+        "extra": extra[:MOST_LISTED_IDS],
+    }
     rows = gold.rename(columns={"label": "gold"})
     answers = predicted[["id", "label"]].rename(columns={"label": "predicted"})
     return rows.merge(answers.astype(object), how="left", on="id"), account
 
 
 def score_joined(
-    rows, account, *, policy=None, baselines=None, groups=(), cluster=None, n_resamples=1000, seed=0
+    rows,
+    account,
+    *,
+    policy=None,
+    baselines=None,
+    groups=(),
+    cluster=None,
+    n_resamples=1000,
+    seed=0,
 ):
     """Score joined rows: documented, corrected, against majority and baselines."""
     clusters = rows[cluster] if cluster else None
@@ -171,7 +194,9 @@ def score_joined(
     table = table.dropna().astype(float)
     pairs = [("system", name) for name in rivals]
     counted = clusters[table.index] if cluster else None
-    comparisons = contrasts(table, pairs, counted, **options).join(count_units(table, pairs))
+    comparisons = contrasts(table, pairs, counted, **options).join(
+        count_units(table, pairs)
+    )
     return FactcheckReport(account, scores, comparisons)
 
 
@@ -179,7 +204,9 @@ def is_right(gold, predicted, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
     rows = classification.outcomes_of(gold).codes
     columns = classification.outcomes_of(predicted).codes
-    return pd.Series(classification.right_of(rows, columns, **(policy or {})), gold.index)
+    return pd.Series(
+        classification.right_of(rows, columns, **(policy or {})), gold.index
+    )
 
 
 def majority(gold, policy=None):
@@ -209,7 +236,9 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons"
         original = scores.parity["S"]
         facts = {
             "rows": {name: self.account[name] for name in JOINED},
-            "original definition (version S)": {n: f"{x:.6g}" for n, x in original.items()},
+            "original definition (version S)": {
+                n: f"{x:.6g}" for n, x in original.items()
+            },
             "standard definition": scores.policy,
             "excluded": scores.excluded,
             "off-label answers": scores.foreign,
@@ -234,11 +263,21 @@ def results_frame(results):
     rows = []
     for result in results:
         levels = [item.level for item in result.evidence]
-        counts = [len(result.subclaims), len(result.queries), len(levels), levels.count("high")]
-        seconds = [float(sum(result.timings.values())), float(result.timings.get("verdict", 0))]
+        counts = [
+            len(result.subclaims),
+            len(result.queries),
+            len(levels),
+            levels.count("high"),
+        ]
+        seconds = [
+            float(sum(result.timings.values())),
+            float(result.timings.get("verdict", 0)),
+        ]
         answer = [result.verdict, result.confidence, result.support, result.error]
         rows.append([result.claim_id, *counts, *seconds, *answer])
-    return pd.DataFrame(rows, columns=RESULT).astype({"confidence": float, "support": float})
+    return pd.DataFrame(rows, columns=RESULT).astype(
+        {"confidence": float, "support": float}
+    )
 
 
 def performance(results):
@@ -339,7 +378,9 @@ def score_labelled(claims, **options):
     is_third = gold["label"].eq(INSUFFICIENT_EVIDENCE).any()
     options["policy"] = {"nei": "three_class" if is_third else "exclude"}
     options["cluster"] = None if gold["group"].is_unique else "group"
-    return score_joined(*join_labels(gold, gold.assign(label=claims["verdict"])), **options)
+    return score_joined(
+        *join_labels(gold, gold.assign(label=claims["verdict"])), **options
+    )
 
 
 def outcomes(results):

@@ -84,10 +84,14 @@ class PublicJudge:
         stances = dict.fromkeys(passages, (NEUTRAL, None))
         documents = by_document(passages)
         if self.abstains:
-            documents = [] if unmentioned(claim, passages) else on_subject(claim, passages)
+            documents = (
+                [] if unmentioned(claim, passages) else on_subject(claim, passages)
+            )
         shared = [_n_shared(claim, document) for document in documents]
         least = max(BESIDE * max(shared, default=0), 1)
-        documents = [own for n, own in zip(shared, documents, strict=True) if n >= least]
+        documents = [
+            own for n, own in zip(shared, documents, strict=True) if n >= least
+        ]
         everything = list(itertools.chain(*documents))
         nearly_all = ALONE * _n_shared(claim, everything)
         for own in documents:
@@ -106,7 +110,9 @@ class PublicJudge:
             return [f"the evidence does not mention {', '.join(absent)}"]
         new = [_new_word(claim, sentence) for sentence in headed_sentences(same)]
         if new and all(new):
-            return [f'no evidence has the word "{new[0]}", and all else of the claim stands there']
+            return [
+                f'no evidence has the word "{new[0]}", and all else of the claim stands there'
+            ]
         return []
 
 
@@ -239,7 +245,8 @@ def probability(claim, passages):
 
 def negations(text):
     return sum(
-        word.text.lower() in LISTS["negations"] or "n't" in word.text for word in words(text)
+        word.text.lower() in LISTS["negations"] or "n't" in word.text
+        for word in words(text)
     )
 
 

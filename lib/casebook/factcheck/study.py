@@ -58,11 +58,15 @@ class VerdictStudy(_STUDY):
         """Whether each verdict is right, claims x systems; without the claims that do not count."""
         labels = self.claims["label"]
         verdicts = self.verdicts.assign(**{MAJORITY: majority(labels, self.policy)})
-        right = verdicts.astype(object).apply(lambda said: is_right(labels, said, self.policy))
+        right = verdicts.astype(object).apply(
+            lambda said: is_right(labels, said, self.policy)
+        )
         return right.dropna().astype(float)
 
     def scores(self):
-        return self.scores_of(self.right, MEASURE_NAMES["accuracy"], same_input=self._unread)
+        return self.scores_of(
+            self.right, MEASURE_NAMES["accuracy"], same_input=self._unread
+        )
 
     def _unread(self, pairs):
         reasons = {}
@@ -90,12 +94,18 @@ class VerdictStudy(_STUDY):
         read = self.verdicts.columns.difference(list(self.unread), sort=False)
         scored = {system: self.scored(system, **policy) for system in read}
         constant = next(iter(scored.values())).baselines
-        found = {system: scores.measures for system, scores in scored.items()} | constant
+        found = {
+            system: scores.measures for system, scores in scored.items()
+        } | constant
         tables = []
         for measure, always in constant[MAJORITY].items():
-            intervals = {system: measures[measure] for system, measures in found.items()}
+            intervals = {
+                system: measures[measure] for system, measures in found.items()
+            }
             tables.append(self.level(measure, intervals, always.estimate))
-        return pd.concat(tables, ignore_index=True).assign(control_name=NAMES[MAJORITY], part=part)
+        return pd.concat(tables, ignore_index=True).assign(
+            control_name=NAMES[MAJORITY], part=part
+        )
 
     def level(self, measure, intervals, control=np.nan):
         rows = coefficients(intervals, self.claims["group"].nunique(), control)
@@ -105,7 +115,11 @@ class VerdictStudy(_STUDY):
     def rows(self):
         tables = []
         for system, verdict in self.verdicts.items():
-            answers = {"system": system, "verdict": verdict, "right": self.right[system]}
+            answers = {
+                "system": system,
+                "verdict": verdict,
+                "right": self.right[system],
+            }
             answers["probability"] = self.probability[system]
             tables.append(self.claims.join(self.kinds).assign(**answers))
         return pd.concat(tables, ignore_index=True)
@@ -114,7 +128,9 @@ class VerdictStudy(_STUDY):
 class CheckedClaims:
     """Held-out claims over a collection, ours or a user's, and what the pipeline makes of them."""
 
-    def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules", **said):
+    def __init__(
+        self, claims=None, corpus=None, stance="public", decomposition="rules", **said
+    ):
         read = collection_claims(claims, corpus, **said)
         self.name, documents, known, self.facts = read
         self.train = [claim for claim in known if claim.split == "train"]
@@ -149,13 +165,17 @@ def checked_claims(checked, folds=5, *, n_resamples=10_000, seed=0):
     shuffled = [found[row] for row in others]
     results[SHUFFLED_EVIDENCE] = checked.checker.check_all(checked.test, shuffled)
     answers = {system: results_frame(rows) for system, rows in results.items()}
-    verdicts = pd.DataFrame({system: table["verdict"] for system, table in answers.items()})
+    verdicts = pd.DataFrame(
+        {system: table["verdict"] for system, table in answers.items()}
+    )
     verdicts[CLAIM_ONLY], fitted_to = _by_words(checked, claims, folds, seed)
     checkers = {PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}
     seconds = {system: answers[system]["seconds"].median() for system in checkers}
     n = len(base.documents)
     gate = f"none of {n} documents passes its credibility gate, so it read no evidence"
-    unread = {system: gate for system, checker in checkers.items() if not checker.passing}
+    unread = {
+        system: gate for system, checker in checkers.items() if not checker.passing
+    }
     is_third = INSUFFICIENT in set(claims["label"])
     first = answers[PIPELINE]
     p = first["support"].where(first["verdict"] == SUPPORTED, 1 - first["support"])
@@ -198,7 +218,9 @@ def _kinds(checked):
     kinds = kinds.loc[:, kinds.ne(kinds.iloc[0]).any()]
     found = []
     for claim, result in zip(checked.test, checked.results, strict=True):
-        missed = set(checked.base.deciding(claim)).difference(checked.base.found(result))
+        missed = set(checked.base.deciding(claim)).difference(
+            checked.base.found(result)
+        )
         is_found = "not found" if missed else "found"
         found.append(is_found if claim.atoms else None)
     return kinds.assign(evidence=pd.Series(found, dtype=object))

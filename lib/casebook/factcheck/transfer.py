@@ -46,7 +46,9 @@ def title_of(key):
 def collection_claims(claims=None, corpus=None, **said):
     """Name, documents and claims, ours or a user's, and what was read of a file."""
     if (claims is None) != (corpus is None):
-        raise InputError("your own claims need the folder of documents: give claims and corpus")
+        raise InputError(
+            "your own claims need the folder of documents: give claims and corpus"
+        )
     if claims is None:
         documents = load_documents()
         return OWN_CLAIMS, documents, read_claims(documents), {}
@@ -90,11 +92,17 @@ def _of_collection(name, documents, claims, _):
 def gold_of_claim_set(dataset, group_by="cluster"):
     """Claims of a set of `casebook.load` with their evidence."""
     passages = defaultdict(list)
-    for row in dataset.evidence.dropna(subset="text").fillna({"source": ""}).itertuples():
+    for row in (
+        dataset.evidence.dropna(subset="text").fillna({"source": ""}).itertuples()
+    ):
         text = _WIKI_LINK.sub(r"\1", row.text)
-        passages[row.claim_id].append(EvidencePassage(0, 0, len(text), text, row.source))
+        passages[row.claim_id].append(
+            EvidencePassage(0, 0, len(text), text, row.source)
+        )
     gold = dataset.claims[dataset.claims["claim_id"].isin(list(passages))]
-    gold = gold.assign(id=gold["claim_id"], evidence=gold["claim_id"].map(dict(passages)))
+    gold = gold.assign(
+        id=gold["claim_id"], evidence=gold["claim_id"].map(dict(passages))
+    )
     gold["source"] = [evidence[0].header for evidence in gold["evidence"]]
     return _sided(gold.assign(group=gold[group_by]), dataset.name)
 
@@ -115,7 +123,9 @@ def _of_contracts(dataset):
         stems = content(row.claim)
         nearest = sentence_texts(texts[next(iter(dataset.qrels[row.id]))])
         nearest.sort(key=lambda text: -len(stems & content(text)))
-        evidence.append([EvidencePassage(0, 0, len(text), text, "") for text in nearest[:4]])
+        evidence.append(
+            [EvidencePassage(0, 0, len(text), text, "") for text in nearest[:4]]
+        )
     return _sided(gold.assign(evidence=evidence), dataset.name)
 
 
@@ -130,7 +140,9 @@ def _sided(gold, name):
 def judged(gold, system, judge):
     """Rows of one judge on whole claims with gold evidence; one that fails gives no verdict."""
     # nothing is searched: the passages name rows of a collection that is not here
-    n_rows = 1 + max(passage.row for passages in gold["evidence"] for passage in passages)
+    n_rows = 1 + max(
+        passage.row for passages in gold["evidence"] for passage in passages
+    )
     nothing = pd.DataFrame({"doc_id": range(n_rows), "text": "-"})
     checker = FactChecker(nothing, judge, CheckerConfig(decomposition="none"))
     claims = list(gold.rename(columns={"claim": "text"}).itertuples())
@@ -142,15 +154,21 @@ def judged(gold, system, judge):
 def blind(gold, folds=5, seed=0):
     """Rows of the majority class, and of a model of the claims alone, out of fold."""
     p = claim_only(gold["claim"], gold["label"], gold["group"], folds, seed)
-    of_model = gold.assign(system=CLAIM_ONLY, verdict=p.idxmax(axis=1), support=p.get(SUPPORTED, 0))
-    return pd.concat([gold.assign(system=MAJORITY, verdict=majority(gold["label"])), of_model])
+    of_model = gold.assign(
+        system=CLAIM_ONLY, verdict=p.idxmax(axis=1), support=p.get(SUPPORTED, 0)
+    )
+    return pd.concat(
+        [gold.assign(system=MAJORITY, verdict=majority(gold["label"])), of_model]
+    )
 
 
 def judges_of(stances):
     judges = {name_of_judge(stance): judge_of(stance) for stance in stances}
     if len(judges) < len(stances):
         names = ", ".join(map(name_of_judge, stances))
-        raise InputError(f"two judges have one name: {names}: leave one out, or rename its folder")
+        raise InputError(
+            f"two judges have one name: {names}: leave one out, or rename its folder"
+        )
     return judges
 
 
@@ -160,7 +178,8 @@ def run_transfer(golds, judges, folds=5, seed=0):
     for gold in track(golds, "other people's claims"):
         for system, judge in judges.items():
             answers = judged(gold, system, judge)
-            if answers["verdict"].isna().all():  # which is no verdict, and no error of it
+            # which is no verdict, and no error of it
+            if answers["verdict"].isna().all():
                 raise InputError(f"{system}: {answers['error'].iloc[0]}")
             rows.append(answers)
         rows.append(blind(gold, folds, seed))
@@ -170,7 +189,9 @@ def run_transfer(golds, judges, folds=5, seed=0):
 
 def scores(rows, **options):
     titles = yaml_table("names")["judges"]
-    names = {name: f"Judge ({titles.get(name, name)})" for name in rows["system"]} | NAMES
+    names = {
+        name: f"Judge ({titles.get(name, name)})" for name in rows["system"]
+    } | NAMES
     names[CLAIM_ONLY] = f"{NAMES[CLAIM_ONLY]}, out of fold"
     rows = rows.assign(right=is_right(rows["label"], rows["verdict"]))
     for key, of_set in rows.groupby("dataset", sort=False):
@@ -189,7 +210,9 @@ def scores_of(values, measure, key, groups, names, **options):
         clusters=None if groups.is_unique else groups.loc[values.index],
         cluster="groups",
         names=names,
-        phrases={name: f"the {text[0].lower()}{text[1:]}" for name, text in names.items()},
+        phrases={
+            name: f"the {text[0].lower()}{text[1:]}" for name, text in names.items()
+        },
         **options,
     )
 

@@ -20,11 +20,15 @@ def yaml_table(name):
 
 CLAIM_WORDS = yaml_table("words")
 #: Words of each closed list, in its order.
-LISTS = {name: dict.fromkeys(words.split()) for name, words in CLAIM_WORDS["lists"].items()}
+LISTS = {
+    name: dict.fromkeys(words.split()) for name, words in CLAIM_WORDS["lists"].items()
+}
 NUMBERS = {word: str(n) for n, word in enumerate(LISTS["numbers"], start=2)}
 NUMBERS |= {word: str(10 * n) for n, word in enumerate(LISTS["tens"], start=2)}
 WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
-_CAPITALISED = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
+_CAPITALISED = re.compile(
+    r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*"
+)
 _STEMMER = Stemmer.Stemmer("english")
 
 #: A word of a text: its stem (digits of a number), its kind, and its place among the words.

@@ -23,7 +23,9 @@ from casebook.stats.intervals import FEWEST, bca_bounds, resample_counts
 from casebook.stats.samples import check_choice
 
 COEFFICIENT_TITLES = read_yaml(Path(__file__).with_name("coefficients.yml"))
-DEFAULT_COEFFICIENTS = [name for name in COEFFICIENTS if not name.endswith(MEASUREMENT_LEVELS)]
+DEFAULT_COEFFICIENTS = [
+    name for name in COEFFICIENTS if not name.endswith(MEASUREMENT_LEVELS)
+]
 TAIL = 0.975  # of intervals of 95 %
 
 
@@ -135,7 +137,9 @@ def measure(
         raters = range(panel.n_raters)
         others = [build(panel.only(np.delete(raters, rater))) for rater in raters]
         values = [other.estimate()[0] for other in others]
-        new_panel_ci = _new_panel_interval(values, estimate, panel_ci, coefficient.chance_term)
+        new_panel_ci = _new_panel_interval(
+            values, estimate, panel_ci, coefficient.chance_term
+        )
         reasons["new_panel_ci"] = None if new_panel_ci else "undefined_without_a_rater"
     texts = [f"{key}: {code}" for key, code in reasons.items() if code]
     return found._replace(
@@ -157,7 +161,9 @@ def bootstrap_interval(draws, estimate, n, influence):
     if np.ptp(influence) <= 1e-12:
         influence = np.zeros(1)
     quantiles = np.array([-student, student])
-    low, high = bca_bounds(draws, estimate, quantiles, influence, tolerance=1e-12, clip_bias=False)
+    low, high = bca_bounds(
+        draws, estimate, quantiles, influence, tolerance=1e-12, clip_bias=False
+    )
     if not math.isfinite(high - low):
         return None, "undefined_in_resamples"
     return (low, high), "all_resamples_equal" if low == high else None
@@ -212,7 +218,9 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
     0.889
     """
-    return measure("krippendorff_alpha", ratings, level=level, n_resamples=n_resamples, **options)
+    return measure(
+        "krippendorff_alpha", ratings, level=level, n_resamples=n_resamples, **options
+    )
 
 
 def agreement_results(
@@ -228,9 +236,14 @@ def agreement_results(
 ):
     """Many coefficients of one panel, by name; one that cannot take the ratings has a reason."""
     panel = as_panel(ratings, categories, wide)
-    settings = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
+    settings = {
+        "gwet_ac2": {"weights": weights},
+        "krippendorff_alpha": {"level": level},
+    }
     options = {"n_resamples": n_resamples, "seed": seed}
-    return {x: measure(x, panel, **options, **settings.get(x, {})) for x in coefficients}
+    return {
+        x: measure(x, panel, **options, **settings.get(x, {})) for x in coefficients
+    }
 
 
 def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
@@ -297,7 +310,11 @@ class RatingPanel:
     def values(self):
         # Categories as numbers: themselves, or 1, 2, ... for labels in order.
         is_number = self.scale.dtype.kind in "iuf"
-        return self.scale.to_numpy(float) if is_number else np.arange(1.0, len(self.scale) + 1)
+        return (
+            self.scale.to_numpy(float)
+            if is_number
+            else np.arange(1.0, len(self.scale) + 1)
+        )
 
     @property
     def one_hot(self):
@@ -325,7 +342,9 @@ def as_panel(ratings, categories=None, wide=False):
     frame = pd.DataFrame(ratings if is_table else np.array(ratings, dtype=object))
     items, raters = frame.shape
     if not frame.columns.is_unique:
-        raise InputError(f"raters named more than once: {', '.join(map(str, frame.columns))}")
+        raise InputError(
+            f"raters named more than once: {', '.join(map(str, frame.columns))}"
+        )
     if raters > items and not wide:
         raise InputError(
             f"{items} items (rows), {raters} raters (columns): more raters than items; "
@@ -336,8 +355,12 @@ def as_panel(ratings, categories=None, wide=False):
     except (TypeError, ValueError):
         long = pd.Series(frame.to_numpy(dtype=object).ravel())
         if not long.dropna().map(type).eq(str).all():
-            raise InputError("ratings mix numbers and text; write them all in one way") from None
-    scale = pd.Index(np.unique(long.dropna())) if categories is None else _scale(categories)
+            raise InputError(
+                "ratings mix numbers and text; write them all in one way"
+            ) from None
+    scale = (
+        pd.Index(np.unique(long.dropna())) if categories is None else _scale(categories)
+    )
     codes = scale.get_indexer(long)
     unknown = long[(codes < 0) & long.notna()].unique().tolist()
     if unknown:
@@ -354,13 +377,17 @@ def from_counts(counts, categories=None):
     if table.ndim != 2 or (table < 0).any() or (table != np.floor(table)).any():
         raise InputError("counts must be items x categories, whole and not negative")
     scale = _scale(range(1, table.shape[1] + 1) if categories is None else categories)
-    rows = [pd.Series(np.repeat(np.arange(len(scale)), row)) for row in table.astype(int)]
+    rows = [
+        pd.Series(np.repeat(np.arange(len(scale)), row)) for row in table.astype(int)
+    ]
     panel = as_panel(pd.DataFrame(rows), range(len(scale)), wide=True)
     return replace(panel, scale=scale, raters=None)
 
 
 def _scale(categories):
     scale = pd.Index(list(categories))
-    if not scale.is_unique or (scale.dtype.kind in "iuf" and not scale.is_monotonic_increasing):
+    if not scale.is_unique or (
+        scale.dtype.kind in "iuf" and not scale.is_monotonic_increasing
+    ):
         raise InputError("categories must be distinct, and numbers in ascending order")
     return scale

@@ -30,7 +30,9 @@ MEASURES = ("ece", "ece_debiased")
 Calibration = namedtuple("Calibration", "measures controls bins n missing")
 
 
-def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1000, seed=0):
+def calibration(
+    outcome, probability, *, n_bins=10, clusters=None, n_resamples=1000, seed=0
+):
     """Stated probabilities against what came true, in bins of equal mass.
 
     A probability is None where none was stated. Gives intervals by measure, the values of a
@@ -87,7 +89,9 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
         blocks.append(_statistics(drawn[:, codes], y, p, bins))
     draws = pd.concat(blocks)
     quantiles = draws.quantile((0.025, 0.975))
-    moved = quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
+    moved = (
+        quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
+    )
     if found["ece"] <= chance.quantile(LEVEL):
         moved.iloc[0] = 0.0
     low, high = moved.clip(lower=0.0)
@@ -107,7 +111,8 @@ def _ece_by_chance(p, bins, n_resamples, seed):
     sizes = in_bin.sum(axis=0)
     stated = p @ in_bin
     blocks = []
-    for block, rows in row_blocks(n_resamples, max(1, 2**21 // len(p))):  # outcomes in a block
+    # outcomes in a block
+    for block, rows in row_blocks(n_resamples, max(1, 2**21 // len(p))):
         draws = generator(seed, "calibrated", block).random((rows, len(p)))
         true = (draws < p) @ in_bin
         errors = _errors(sizes, stated, true)

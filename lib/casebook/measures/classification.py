@@ -140,7 +140,9 @@ def score_predictions(
     without_drops = policy | {"off_label": off_label.replace("drop", "wrong")}
     for name, answer in (baselines or {}).items():
         _, answer = paired_labels(gold, answer)
-        answers[name] = sampled(outcomes_of(answer).codes, counted).measured(without_drops)
+        answers[name] = sampled(outcomes_of(answer).codes, counted).measured(
+            without_drops
+        )
     parity = {}
     for behaviour in "SL":
         parity[behaviour] = documented_metrics(gold, predicted, behaviour)
@@ -148,7 +150,9 @@ def score_predictions(
     measures_of_groups = {}
     for grouping, names in (groups or {}).items():
         if len(names) != len(gold):
-            raise InputError(f"a grouping has {len(names)} entries for {len(gold)} rows")
+            raise InputError(
+                f"a grouping has {len(names)} entries for {len(gold)} rows"
+            )
         names = pd.Series(list(names), dtype=object).fillna("unknown").map(str)
         documented = parity["groups"][grouping] = {}
         measured = measures_of_groups[grouping] = {}
@@ -277,7 +281,9 @@ def _ratio(above, below):
 
 def outcomes_of(labels):
     """Outcomes of verdicts by exact comparison, as a categorical of `PREDICTED_OUTCOMES`."""
-    codes, spellings = pd.factorize(pd.Series(labels, dtype=object), use_na_sentinel=False)
+    codes, spellings = pd.factorize(
+        pd.Series(labels, dtype=object), use_na_sentinel=False
+    )
     outcomes = np.array([_outcome(spelling) for spelling in spellings], dtype=object)
     return pd.Categorical(outcomes[codes], PREDICTED_OUTCOMES)
 
@@ -293,12 +299,16 @@ def paired_labels(gold, predicted):
     """Gold and predicted labels as object arrays of one length."""
     labelled = isinstance(gold, pd.Series) and isinstance(predicted, pd.Series)
     if labelled and not gold.index.equals(predicted.index):
-        raise InputError("gold and predicted have different indices: join them by id first")
+        raise InputError(
+            "gold and predicted have different indices: join them by id first"
+        )
     if len(gold) != len(predicted):
         raise InputError(
             f"{len(gold)} gold labels and {len(predicted)} predictions: join them by id first"
         )
-    return [pd.Series(list(labels), dtype=object).to_numpy() for labels in (gold, predicted)]
+    return [
+        pd.Series(list(labels), dtype=object).to_numpy() for labels in (gold, predicted)
+    ]
 
 
 # Intervals: every resample is one draw of a table.
@@ -360,8 +370,11 @@ class _Sample:
                 interval = of_clusters._replace(n=n)
             else:
                 n = n or round(tables[0].sum())
-                of_draws = draws[name].round(12)  # those of a constant differ in the last digits
+                # those of a constant differ in the last digits
+                of_draws = draws[name].round(12)
                 why = UNDEFINED_REASONS[name]
-                interval = percentile_interval(value, of_draws, n, level=self.level, reason=why)
+                interval = percentile_interval(
+                    value, of_draws, n, level=self.level, reason=why
+                )
             intervals[name] = interval._replace(reason=interval.reason or self.reason)
         return intervals

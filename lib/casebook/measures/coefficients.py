@@ -47,7 +47,9 @@ def credit(kind, panel):
     if kind != "ratio":
         return 1 - (gap / gap.max()) ** 2
     if values.min() < 0:
-        raise InputError(f"ratio distances need ratings of at least 0, found {values.min():g}")
+        raise InputError(
+            f"ratio distances need ratings of at least 0, found {values.min():g}"
+        )
     total = np.add.outer(values, values)
     return 1 - (gap / np.where(gap, total, 1.0)) ** 2
 

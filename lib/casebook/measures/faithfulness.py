@@ -77,12 +77,16 @@ def faithfulness(
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
-    cut = [passage for source in _texts(sources) for passage in passages(source, max_words)]
+    cut = [
+        passage for source in _texts(sources) for passage in passages(source, max_words)
+    ]
     weigh = partial(_weight, weights) if weights else len
     supports = _supports(sentence_texts(explanation), cut, content_words, weigh=weigh)
     shares = [support.share for support in supports if support.share is not None]
     if not shares:
-        reason = "no_source" if any(support.n_words for support in supports) else "no_claim"
+        reason = (
+            "no_source" if any(support.n_words for support in supports) else "no_claim"
+        )
         return Faithfulness(None, None, reason, supports)
     mean = math.fsum(shares) / len(shares)
     return Faithfulness(grounded_share(shares, threshold), mean, None, supports)
@@ -117,7 +121,9 @@ def _supports(texts, sources, words_of, *, weigh=len, wordless=None, sourceless=
         words = words_of(text)
         share = sourceless if words else wordless
         if words and vocabularies:
-            share = max(weigh(words & vocabulary) for vocabulary in vocabularies) / weigh(words)
+            share = max(
+                weigh(words & vocabulary) for vocabulary in vocabularies
+            ) / weigh(words)
         supports.append(Support(text, len(words), share))
     return tuple(supports)
 
@@ -145,7 +151,9 @@ def documented_shares(explanation, sources, in_code=False):
     texts = filter(None, _DOCUMENTED_BREAK.split(explanation.strip()))
     words_of = partial(documented_words, in_code=in_code)
     wordless = 1.0 if in_code else None
-    return _supports(texts, _texts(sources), words_of, wordless=wordless, sourceless=0.0)
+    return _supports(
+        texts, _texts(sources), words_of, wordless=wordless, sourceless=0.0
+    )
 
 
 def documented_words(text, in_code=False):
@@ -189,8 +197,19 @@ def sentence_rows(explanations, sources, source_of, foreign):
             condition = MATCHED if source == own else MISMATCHED
             for rule, supports in sentence_shares(text, sources[source]).items():
                 for number, (_, words, share) in enumerate(supports):
-                    rows.append((rule, condition, key, source, str(own), number, words, share))
-    columns = ["rule", "condition", "explanation", "source", "own", "sentence", "words", "share"]
+                    rows.append(
+                        (rule, condition, key, source, str(own), number, words, share)
+                    )
+    columns = [
+        "rule",
+        "condition",
+        "explanation",
+        "source",
+        "own",
+        "sentence",
+        "words",
+        "share",
+    ]
     return pd.DataFrame(rows, columns=columns).astype({"share": float})
 
 
@@ -211,7 +230,9 @@ def separation(rows, rule):
 
 def threshold_sweep(rows, thresholds=THRESHOLDS, **options):
     """Score of own and of foreign sources at several thresholds."""
-    claims = rows.assign(rule=pd.Categorical(rows["rule"], list(RULES))).dropna(subset="share")
+    claims = rows.assign(rule=pd.Categorical(rows["rule"], list(RULES))).dropna(
+        subset="share"
+    )
     claims = claims.merge(pd.DataFrame({"threshold": thresholds}), how="cross")
     claims["score"] = claims["share"] >= claims["threshold"] - 1e-12
     keys = ["rule", "threshold", "condition"]
@@ -229,7 +250,9 @@ def length_sweep(explanations, sources, source_of, foreign, lengths, **options):
         own_lengths = [len(cut[source].split()) for source in source_of.values()]
         rows = sentence_rows(explanations, cut, source_of, foreign)
         scores = threshold_sweep(rows, [THRESHOLD], **options)
-        parts.append(scores.assign(source_words=length, mean_words=np.mean(own_lengths)))
+        parts.append(
+            scores.assign(source_words=length, mean_words=np.mean(own_lengths))
+        )
     return pd.concat(parts, ignore_index=True)
 
 

@@ -50,7 +50,11 @@ def provisions(text):
     found = []
     for match in _SECTION.finditer(_CASES.sub(_blank, _plain(text))):
         name = match["unit"].lower()
-        unit = "regulation" if name.startswith("reg") else _WORDS["provisions"].get(name[0])
+        unit = (
+            "regulation"
+            if name.startswith("reg")
+            else _WORDS["provisions"].get(name[0])
+        )
         rule = f" rule {match['rule'].replace(' ', '')}" if match["rule"] else ""
         for number in re.findall(_PROVISION, match["numbers"]):
             found.append(f"{unit} {number.replace(' ', '')}{rule}")
@@ -78,7 +82,9 @@ def mentions(text):
         date = _date(match)
         if date:
             dates.add(date)
-            remainder = remainder[: match.start()] + _blank(match) + remainder[match.end() :]
+            remainder = (
+                remainder[: match.start()] + _blank(match) + remainder[match.end() :]
+            )
     remainder = _CASES.sub(_blank, remainder)
     remainder = _SECTION.sub(_blank, remainder)
     parties = set()
@@ -88,7 +94,12 @@ def mentions(text):
             name = side.removeprefix("In ").removeprefix("See ")
             parties.add(name.strip(" .,").casefold())
     numbers = set(map(_value, _NUMBER.finditer(remainder)))
-    return {"number": numbers, "date": dates, "provision": set(provisions(text)), "party": parties}
+    return {
+        "number": numbers,
+        "date": dates,
+        "provision": set(provisions(text)),
+        "party": parties,
+    }
 
 
 def _date(match):
@@ -153,12 +164,17 @@ def find_flip(sentence, source_sentences):
     Words and a modality; none where nothing is turned, None where no sentence shares half.
     """
     words = content_words(sentence)
-    shares = [len(words & content_words(text)) / max(len(words), 1) for text in source_sentences]
+    shares = [
+        len(words & content_words(text)) / max(len(words), 1)
+        for text in source_sentences
+    ]
     if max(shares, default=0.0) < LEAST_OVERLAP:
         return None
     nearest = source_sentences[shares.index(max(shares))]
     in_source = _negated(nearest)
-    turned = [word for word, state in _negated(sentence) if (word, not state) in in_source]
+    turned = [
+        word for word, state in _negated(sentence) if (word, not state) in in_source
+    ]
     modalities = [modality(nearest), modality(sentence)]
     if None not in modalities and len(set(modalities)) == 2:
         turned.append(" to ".join(modalities))

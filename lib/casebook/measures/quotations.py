@@ -48,7 +48,11 @@ def share_quoted_rightly(explanation, sources):
 def _state(quote, sources):
     if any(_is_verbatim(quote, source) for source in sources):
         return "verbatim"
-    return "repaired" if any(_is_repaired(quote, source) for source in sources) else "absent"
+    return (
+        "repaired"
+        if any(_is_repaired(quote, source) for source in sources)
+        else "absent"
+    )
 
 
 def _is_verbatim(quote, source):
@@ -64,7 +68,8 @@ def _squeezed(text):
 
 def _is_repaired(quote, source):
     """Whether the source has the words in order, with marked changes and short gaps at these."""
-    pieces = _CUT.split(_ALTERED.sub(r"\1", fold(quote)))  # an altered initial is undone
+    # an altered initial is undone
+    pieces = _CUT.split(_ALTERED.sub(r"\1", fold(quote)))
     pieces = [re.escape(" ".join(words)) for words in map(tokens, pieces) if words]
     gap = rf" (?:\S+ ){{0,{LONGEST_GAP}}}?"
     pattern = rf"(?<!\S){gap.join(pieces)}(?!\S)"

@@ -22,7 +22,9 @@ from casebook.trec import Rows, ranked, read_rows
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
 # Ids of the queries that were judged, retrieved and counted, or are not in order.
-Accounting = namedtuple("Accounting", "judged retrieved evaluated missing extra empty no_relevant")
+Accounting = namedtuple(
+    "Accounting", "judged retrieved evaluated missing extra empty no_relevant"
+)
 
 
 class Evaluation(namedtuple("Evaluation", "table accounting")):
@@ -32,7 +34,9 @@ class Evaluation(namedtuple("Evaluation", "table accounting")):
     def per_query(self):
         """Values as {query id: {measure name: value}}."""
         names = list(self.table)
-        rows = [dict(zip(names, row, strict=True)) for row in self.table.to_numpy().tolist()]
+        rows = [
+            dict(zip(names, row, strict=True)) for row in self.table.to_numpy().tolist()
+        ]
         return dict(zip(self.table.index, rows, strict=True))
 
     @property
@@ -119,7 +123,9 @@ def _table(source, kind, value):
         return _rows_of_frame(source, kind, value)
     rows = source.values() if isinstance(source, Mapping) else [source]
     if not all(isinstance(row, Mapping) for row in rows):
-        raise InputError(f"{kind}: expected a path, a DataFrame with rows or a dict of dicts")
+        raise InputError(
+            f"{kind}: expected a path, a DataFrame with rows or a dict of dicts"
+        )
     if not any(source.values()):
         raise InputError(f"{kind}: empty, no document for any query")
     return source
@@ -162,7 +168,9 @@ def _numbers(table, kind):
     if kind == "qrels":
         is_wrong |= numbers != np.rint(numbers)
     for place in np.flatnonzero(is_wrong)[:1]:
-        query, document = [(query, document) for query in table for document in table[query]][place]
+        query, document = [
+            (query, document) for query in table for document in table[query]
+        ][place]
         what = "a finite number" if kind == "run" else "an integer grade"
         where = f"of query {query!r}, document {document!r}"
         raise InputError(f"{kind}: {numbers[place]} {where} is not {what}")

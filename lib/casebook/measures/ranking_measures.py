@@ -101,7 +101,9 @@ class PluginFormula(namedtuple("PluginFormula", "name function")):
 
 def _ratio(numerator, denominator):
     """Divide per query, giving 0 where the denominator is 0."""
-    return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0)
+    return np.divide(
+        numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0
+    )
 
 
 # Gains of grades, discounts of ranks, and norms
@@ -165,12 +167,16 @@ _NAME = re.compile(r"((?:original:)?[A-Za-z]+)(?:\(rel=([1-9]\d*)\))?(?:@([1-9]\
 
 
 #: What a measure means, and how it differs elsewhere.
-MeasureInfo = namedtuple("MeasureInfo", "name definition source parity_note", defaults=[""])
+MeasureInfo = namedtuple(
+    "MeasureInfo", "name definition source parity_note", defaults=[""]
+)
 
 
 INFO = {
     key: MeasureInfo(**entry)
-    for key, entry in read_yaml(Path(__file__).with_name("ranking_measures.yml")).items()
+    for key, entry in read_yaml(
+        Path(__file__).with_name("ranking_measures.yml")
+    ).items()
 }
 
 
@@ -200,7 +206,9 @@ def parse_measure(name):
         keys = [name, f"{base}@k", base]
     known = [key for key in keys if match and key in FORMULAS]
     if not known:
-        near = did_you_mean(base, FORMULAS, n=3) or f": choose from {', '.join(FORMULAS)}"
+        near = (
+            did_you_mean(base, FORMULAS, n=3) or f": choose from {', '.join(FORMULAS)}"
+        )
         raise InputError(f"unknown measure {name!r}{near}, k an integer from 1")
     key = known[0]
     if key == name:

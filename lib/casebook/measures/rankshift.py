@@ -164,7 +164,9 @@ def _distinct(items, side):
     items = list(items)
     for item, count in Counter(items).most_common(1):
         if count > 1:
-            raise InputError(f"list {side}: {item!r} is there {count} times; ids are distinct")
+            raise InputError(
+                f"list {side}: {item!r} is there {count} times; ids are distinct"
+            )
     return items
 
 

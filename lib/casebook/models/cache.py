@@ -102,7 +102,9 @@ class CachedEncoder(Encoder):
         def compute(missing):
             return {role: TokenVectors.of_rows(self.encoder._encode(missing, role))}
 
-        return self.cache.look_up(self.model_hash, role, checked_texts(texts), compute).vectors
+        return self.cache.look_up(
+            self.model_hash, role, checked_texts(texts), compute
+        ).vectors
 
     def token_vectors(self, texts, role="document"):
         kind = f"{role}-tokens"
@@ -144,8 +146,12 @@ class EmbeddingCache:
                 blocks.append(block.take(rows))
         # The longest first, in slabs that are kept at once: a run that was killed goes on where it
         # stopped.
-        missing = sorted(text_of.keys() - found, key=lambda key: (-len(text_of[key]), key))
-        for start in track(range(0, len(missing), SLAB), f"{kind}, {SLAB} texts at a time"):
+        missing = sorted(
+            text_of.keys() - found, key=lambda key: (-len(text_of[key]), key)
+        )
+        for start in track(
+            range(0, len(missing), SLAB), f"{kind}, {SLAB} texts at a time"
+        ):
             slab = missing[start : start + SLAB]
             computed = compute([text_of[key] for key in slab])
             for name, block in computed.items():
@@ -162,7 +168,9 @@ def _arrays(path, names):
         with path.open("rb") as stream, np.load(stream) as data:
             return [data[name] for name in names]
     except _DAMAGE as error:
-        raise InputError(f"{path}: damaged ({error}): remove it, to compute it again") from error
+        raise InputError(
+            f"{path}: damaged ({error}): remove it, to compute it again"
+        ) from error
 
 
 def _store(folder, keys, block):

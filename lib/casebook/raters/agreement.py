@@ -35,11 +35,15 @@ def coefficient_rows(tables, dataset, **about):
     for criterion, table in tables.items():
         chance = table.set_index("coefficient")["expected"].get("fleiss_kappa")
         is_share = table["coefficient"] == "percent_agreement"
-        rows = table[["coefficient", "reason"]].assign(system=criterion, value=table["estimate"])
+        rows = table[["coefficient", "reason"]].assign(
+            system=criterion, value=table["estimate"]
+        )
         rows["control"] = is_share.map({True: chance, False: 0.0})
         rows[["n", "raters"]] = table[["n_items", "n_raters"]]
         for part, panel in PANELS.items():
-            bounds = table[[f"{panel}_low", f"{panel}_high"]].set_axis(["low", "high"], axis=1)
+            bounds = table[[f"{panel}_low", f"{panel}_high"]].set_axis(
+                ["low", "high"], axis=1
+            )
             reason = rows["reason"].where(bounds["low"].isna())
             parts.append(rows.assign(part=part, reason=reason).join(bounds))
     rows = pd.concat(parts, ignore_index=True)

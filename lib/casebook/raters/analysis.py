@@ -132,11 +132,14 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     0.13
     """
     panel = panel_of(votes, against)
-    level = 1 - (votes.alpha or 0.05)  # that of the tests, unless another one was registered
+    # that of the tests, unless another one was registered
+    level = 1 - (votes.alpha or 0.05)
     margin = votes.margin or MARGIN
     draws = {"n_resamples": n_resamples, "seed": seed}
     tables = {
-        "win_rates": preference.win_rates(panel.votes, level=level, margin=margin, **draws),
+        "win_rates": preference.win_rates(
+            panel.votes, level=level, margin=margin, **draws
+        ),
         "agreement": vote_agreement(panel.votes, VOTE_COEFFICIENTS, **draws),
         "cohen_kappa": kappa_pairs(panel, **draws),
     }
@@ -186,7 +189,9 @@ def length_effect(panel, *, n_resamples=10_000, seed=0):
     shares = ((votes + 1) / 2)[longer != 0].dropna()
     shares = shares.to_frame("votes for the longer answer, ties as half")
     table = estimates(shares, n_resamples=n_resamples, seed=seed)
-    return table.rename(columns={"system": "what"})[["what", "value", "low", "high", "n"]]
+    return table.rename(columns={"system": "what"})[
+        ["what", "value", "low", "high", "n"]
+    ]
 
 
 # --- what came out
@@ -205,7 +210,9 @@ def preference_rows(analysis, scores):
 def answer_lines(analysis):
     """The win rates for these raters and for new ones in sentences."""
     measure = "win rate, ties as half"
-    scores = Scores(analysis.panel.votes, measure, "forms", unit="votes", cluster="questions")
+    scores = Scores(
+        analysis.panel.votes, measure, "forms", unit="votes", cluster="questions"
+    )
     rows = preference_rows(analysis, scores).tail(2)
     lines = [sentence(row) for _, row in rows.iterrows()]
     if not analysis.votes.registered:

@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import pandas as pd
 
-from casebook.data.tables import NUMBER, listed, read_roles, read_table, refusal, to_type
+from casebook.data.tables import (
+    NUMBER,
+    listed,
+    read_roles,
+    read_table,
+    refusal,
+    to_type,
+)
 
 
 def read_ratings(path, *, criterion=None, **told):
@@ -61,7 +68,9 @@ def read_ratings(path, *, criterion=None, **told):
     frames = read_criteria(path, **told)
     chosen = [criterion] if criterion else list(frames)
     if len(chosen) > 1 or chosen[0] not in frames:
-        raise refusal(path, f"rates the criteria {listed(frames)}: choose one (--criterion)")
+        raise refusal(
+            path, f"rates the criteria {listed(frames)}: choose one (--criterion)"
+        )
     return frames[chosen[0]]
 
 
@@ -74,7 +83,9 @@ def read_criteria(
         role = "rater" if raters else "criterion"
         needed = () if raters else ("item", "rater")
         roles = (role, "rating")
-        reading = _with_columns(table, raters or criteria, roles, columns, values, needed)
+        reading = _with_columns(
+            table, raters or criteria, roles, columns, values, needed
+        )
         ids = list(reading.table.columns.drop(reading.further))
         cells = reading.table.set_index(ids, append=True).rename_axis(columns=role)
         ratings = cells.stack().rename("rating").reset_index([*ids, role])  # noqa: PD013
@@ -122,7 +133,9 @@ def _items_by_raters(reading, numbers):
     is_number = words.str.fullmatch(NUMBER)
     numbers = is_number.any() if numbers is None else numbers
     if numbers or (is_number | (words == "")).all():
-        ratings = reading.numbers("rating", "; of labels: casebook agreement --level nominal")
+        ratings = reading.numbers(
+            "rating", "; of labels: casebook agreement --level nominal"
+        )
     else:
         labels = reading.labels("rating")
         ratings = labels.where(labels != "", None)
@@ -152,7 +165,9 @@ def read_counts(path, categories, *, columns=None, values=None, rows=None):
     reading = _with_columns(read_table(path, rows), categories, others, columns, values)
     items = reading.names("item")
     reading.refuse_repeats("item")
-    votes = pd.DataFrame({name: reading.numbers(name) for name in reading.further}).fillna(0)
+    votes = pd.DataFrame(
+        {name: reading.numbers(name) for name in reading.further}
+    ).fillna(0)
     for row in votes.index[~votes.isin(range(100_000)).all(axis=1)][:1]:
         # Or a hundred thousand in one cell.
         reading.refuse(row, f"votes are no counts: {listed(votes.loc[row])}")

@@ -5,7 +5,11 @@ from casebook.errors import InputError
 
 def systems_of(answers):
     """The systems of a frame of answers."""
-    return [name for name in answers if name not in ("item_id", "prompt", "stratum", "evidence")]
+    return [
+        name
+        for name in answers
+        if name not in ("item_id", "prompt", "stratum", "evidence")
+    ]
 
 
 def answers_of_log(log, systems=None, *, common=False, stratum=None):
@@ -19,9 +23,13 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
     known = ", ".join(there)
     for name in systems:
         if name not in there:
-            raise InputError(f"the log: holds no answers of {name!r}; its systems are {known}")
+            raise InputError(
+                f"the log: holds no answers of {name!r}; its systems are {known}"
+            )
     if stratum and stratum not in log:
-        raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
+        raise InputError(
+            f"the log: has no column {stratum!r} to stratify by; give group"
+        )
     # A run that failed has nothing to rate.
     answered = log[log["no_answer"].isna()].set_index(["id", "system"])
     texts = answered["answer"].mask(answered["answer"].str.strip() == "", "(no answer)")
@@ -34,7 +42,9 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
         missing = joined.index[joined[name].isna()].tolist()
         if missing and not common:
             problem = f"{name} lacks {len(missing)} of {len(joined)} items (first: {missing[0]})"
-            raise InputError(f"the log: {problem}; use only the common items (--common)")
+            raise InputError(
+                f"the log: {problem}; use only the common items (--common)"
+            )
         if missing:
             left_out[name] = missing
     joined = joined.dropna(subset=systems)

@@ -67,7 +67,9 @@ def guess_arms(focus, against, *, folds=10, n_permutations=200, seed=0):
     if n < folds:
         few = Interval(None, None, None, 0.95, n, "wilson", "fewer_than_folds")
         return coefficients({"classifier": few}, control=0.5).assign(p=np.nan)
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_features=20_000)
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2), sublinear_tf=True, max_features=20_000
+    )
     vectors = vectorizer.fit_transform(np.ravel(pairs)).toarray()
     # A penalised linear model knows the differences by their inner products only.
     left, sizes, _ = np.linalg.svd(vectors[::2] - vectors[1::2], full_matrices=False)

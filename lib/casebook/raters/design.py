@@ -55,7 +55,9 @@ def draw_items(items, count=None, strata=None, seed=0):
     table = pd.DataFrame({"item_id": list(items)})
     table["stratum"] = "all" if strata is None else list(strata)
     rng = generator(seed, "draw of items")
-    shuffled = table.sample(frac=1, random_state=rng).sort_values("stratum", kind="stable")
+    shuffled = table.sample(frac=1, random_state=rng).sort_values(
+        "stratum", kind="stable"
+    )
     # At equal distances in all strata, one after another.
     places = (np.arange(count) + rng.random()) * len(table) / count
     drawn = shuffled.index[places.astype(int)]

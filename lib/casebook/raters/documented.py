@@ -36,7 +36,10 @@ NOTES = {
     "totals, and which rater cast which vote is made up. "
     "'casebook data card pdpabench_votes' says where the votes are."
 }
-TITLES = {RECONSTRUCTION: "Reconstructed PDPABench votes", "pdpabench_votes": "PDPABench votes"}
+TITLES = {
+    RECONSTRUCTION: "Reconstructed PDPABench votes",
+    "pdpabench_votes": "PDPABench votes",
+}
 NAMES = {RAG: "the answers with retrieval", BASE: "the answers without retrieval"}
 """What readers have to know of the votes, and call them and their systems."""
 
@@ -153,7 +156,9 @@ def beside_standard(analysis):
     rows = [("rag_wins / n_effective", wins, n, *share.clip(0, 1))]
     p_values = {"": THESE_RATERS, ", new raters": NEW_RATERS}
     for ending, who in p_values.items():
-        rows.append((f"p_value_sign_test{ending}", p, n, rates.loc[who, "p"], None, None))
+        rows.append(
+            (f"p_value_sign_test{ending}", p, n, rates.loc[who, "p"], None, None)
+        )
     values = printed[AGREEMENT]
     agreement = analysis.tables["agreement"].set_index("coefficient")
     of_new = agreement[["estimate", "new_panel_low", "new_panel_high"]]
@@ -165,7 +170,9 @@ def beside_standard(analysis):
     tests = tests.set_index("scale").reindex(index=DOCUMENTED_SCALES, columns=columns)
     for scale, test in tests.iterrows():
         rag, base = means.loc[f"{scale}_mean"]
-        rows.append((f"{scale}_mean, RAG minus BASE", rag - base, means.loc["n", RAG], *test))
+        rows.append(
+            (f"{scale}_mean, RAG minus BASE", rag - base, means.loc["n", RAG], *test)
+        )
     table = pd.DataFrame(rows, columns=BESIDE)
     table = table.astype({"value": float, "low": float, "high": float})
     return table.assign(n=rates["groups"].iloc[-1])
@@ -183,7 +190,9 @@ def votes_of(dataset):
     if not data:
         return example_votes(), RECONSTRUCTION
     table = data.votes.merge(data.items, on="item", validate="many_to_one")
-    return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
+    return _study_votes(
+        table.sort_values(["rater", "row"], ignore_index=True)
+    ), data.name
 
 
 def published_tables(tables):

@@ -65,7 +65,9 @@ class Plan:
     # Win rates of 1/2 plus or minus the margin count as no difference.
     margin: Annotated[float, Field(gt=0, lt=0.5)] = MARGIN
     alpha: Share = 0.05  # level of the primary test
-    formats: Annotated[tuple[Literal["xlsx", "csv"], ...], Field(min_length=1)] = ("xlsx",)
+    formats: Annotated[tuple[Literal["xlsx", "csv"], ...], Field(min_length=1)] = (
+        "xlsx",
+    )
 
 
 def make_forms(answers, folder, plan, *, secret=None, account=None):
@@ -185,7 +187,8 @@ def planned(plan, design):
     }
     no_difference = [0.5 - plan.margin, 0.5 + plan.margin]
     primary = {"alpha": plan.alpha, "no_difference": no_difference}
-    size = {"items": (items,), "raters": (raters,), "win_rates": (0.65,)}  # that it is stated for
+    # that it is stated for
+    size = {"items": (items,), "raters": (raters,), "win_rates": (0.65,)}
     powers = simulated_power(**size, alpha=plan.alpha, studies=STUDIES)
     found = powers.set_index("test").loc[PRIMARY_TEST]
     assumed = found[["win_rate", "tie_rate", "item_sd", "rater_sd"]]
@@ -204,7 +207,9 @@ def planned(plan, design):
     }
 
 
-def make_likert_forms(explanations, folder, study, raters, *, secret=None, formats=("csv",)):
+def make_likert_forms(
+    explanations, folder, study, raters, *, secret=None, formats=("csv",)
+):
     """Write blind Likert forms for explanations, and the sealed key."""
     plan = Plan(study, raters, formats=formats)
     check_plan(plan)
@@ -301,7 +306,9 @@ def _workbook(layout, cells, further):
         sheet.column_dimensions[letter].width = column.width
         if column.choices:
             choices = ",".join(map(str, column.choices))
-            rule = DataValidation("list", f'"{choices}"', allow_blank=True, showErrorMessage=True)
+            rule = DataValidation(
+                "list", f'"{choices}"', allow_blank=True, showErrorMessage=True
+            )
             rule.add(f"{letter}2:{letter}{len(cells) + 1}")
             sheet.add_data_validation(rule)
     for name, lines in further.items():

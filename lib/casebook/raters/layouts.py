@@ -40,7 +40,9 @@ class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
     @property
     def answers(self):
         # notes left out
-        return [column for column in self.columns if column.kind in ("choice", "rating")]
+        return [
+            column for column in self.columns if column.kind in ("choice", "rating")
+        ]
 
     def rubric_lines(self, kind):
         """The task and the points of each scale for such raters, as lines of cells."""

@@ -30,7 +30,15 @@ def log_odds_of(win_rate, sd):
 
 
 def simulate_votes(
-    studies, items, raters, *, win_rate=0.5, tie_rate=0.0, item_sd=0.0, rater_sd=0.0, seed=0
+    studies,
+    items,
+    raters,
+    *,
+    win_rate=0.5,
+    tie_rate=0.0,
+    item_sd=0.0,
+    rater_sd=0.0,
+    seed=0,
 ):
     """Votes [studies, items, raters] of many panels; leanings are normal log odds."""
     shape = (studies, items, raters)

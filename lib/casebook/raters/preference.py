@@ -45,7 +45,9 @@ def items_mean(table, **options):
 
 def crossed_mean(table, *, weights="items", level=0.95):
     """Mean over [items, raters], tested for other items and other raters of the same kind."""
-    values = pd.DataFrame(table, dtype=float).dropna(how="all").dropna(axis=1, how="all")
+    values = (
+        pd.DataFrame(table, dtype=float).dropna(how="all").dropna(axis=1, how="all")
+    )
     values = values.to_numpy()
     n, raters = values.shape
     shares = np.isfinite(values).astype(float)
@@ -105,7 +107,9 @@ def crossed_pvalues(mean, spread, df, by_rater, raters):
     """Two-sided p of a mean: the larger of the crossed t and of the t over raters."""
     distance = -np.abs(mean)
     crossed = special.stdtr(df, distance / np.sqrt(np.maximum(spread, 1e-300)))
-    of_raters = special.stdtr(raters - 1, distance / np.sqrt(np.maximum(by_rater, 1e-300)))
+    of_raters = special.stdtr(
+        raters - 1, distance / np.sqrt(np.maximum(by_rater, 1e-300))
+    )
     return 2 * np.maximum(crossed, of_raters)
 
 

@@ -10,7 +10,17 @@ from casebook.stats.tests import holm
 
 LIKERT_SCALES = [column.name for column in LIKERT.answers]
 BOUNDS = ["both low", "both high", "p_both"]
-TEST_COLUMNS = ["scale", "difference", "low", "high", "p", "p_holm", *BOUNDS, "n", "reason"]
+TEST_COLUMNS = [
+    "scale",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    *BOUNDS,
+    "n",
+    "reason",
+]
 # Columns of agreement to those of a table that has a mean beside them.
 ALPHA_COLUMNS = {
     "estimate": "alpha",
@@ -87,7 +97,9 @@ def likert_summary(ratings, **draws):
             by_rater = part.set_index(["item_id", "chunk", "rater"])[scale]
             table = by_rater.unstack("rater")  # noqa: PD010
             row = {"scale": scale, "system": system or "all"}
-            rows.append(row | mean_row(table, len(part), **draws) | alpha_row(table, **draws))
+            rows.append(
+                row | mean_row(table, len(part), **draws) | alpha_row(table, **draws)
+            )
     return pd.DataFrame(rows)
 
 

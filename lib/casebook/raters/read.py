@@ -26,10 +26,14 @@ RATED = {"preferred", *(column.name for column in LIKERT.answers)}
 FURTHER_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 
 #: One thing that is not as it should be in a returned form; no row: in all of the sheet.
-Defect = namedtuple("Defect", "file sheet row column kind found effect", defaults=("", NOTE))
+Defect = namedtuple(
+    "Defect", "file sheet row column kind found effect", defaults=("", NOTE)
+)
 #: One rater's form as it came back: a row per judgement, NaN for no rating; the SHA-256 of the key
 #: with which it was made, as a workbook says; and defects.
-ReturnedForm = namedtuple("ReturnedForm", "path rater layout sheet rows key_sha256 defects")
+ReturnedForm = namedtuple(
+    "ReturnedForm", "path rater layout sheet rows key_sha256 defects"
+)
 
 
 # Defects of checks of a sheet: row, column, kind, perhaps content and effect.
@@ -96,7 +100,10 @@ def form_of(book, rater, columns):
     used = [column.name for column in layout.columns if column.kind != "note"]
     require_values(path, sheet.name, table[table.columns.intersection(used)])
     rows = _read_rows(table, layout)
-    checks = [*_form_checks(sheets, sheet, table, layout), *_cell_checks(table, layout, rows)]
+    checks = [
+        *_form_checks(sheets, sheet, table, layout),
+        *_cell_checks(table, layout, rows),
+    ]
     # Of rows with one id the first is used, none where their answers differ.
     ids = rows[layout.key]
     again = ids.duplicated()
@@ -108,7 +115,9 @@ def form_of(book, rater, columns):
         checks.append((row, layout.key, "duplicate", name, effect))
     rows = rows[~again & ~lost].reset_index(drop=True)
     defects = defects_of(path, sheet.name, checks)
-    return ReturnedForm(path, rater, layout, sheet.name, rows, _key_digest(sheets), defects)
+    return ReturnedForm(
+        path, rater, layout, sheet.name, rows, _key_digest(sheets), defects
+    )
 
 
 # The SHA-256 of the key with which a workbook was made, as it says.
@@ -134,7 +143,12 @@ def _renamed(path, sheets, columns):
 
 
 def _columns(sheets):
-    names = [name for sheet in sheets if sheet.name not in FURTHER_SHEETS for name in sheet.table]
+    names = [
+        name
+        for sheet in sheets
+        if sheet.name not in FURTHER_SHEETS
+        for name in sheet.table
+    ]
     return listed(names, 30)
 
 
@@ -152,7 +166,9 @@ def _read_rows(table, layout):
         if column.choices:
             choices = {str(choice).casefold(): choice for choice in column.choices}
             # As choices are compared: without letter case, sign or decimal point.
-            plain = texts.str.strip().str.replace(r"^\+?(\d+)(\.0+)?$", r"\1", regex=True)
+            plain = texts.str.strip().str.replace(
+                r"^\+?(\d+)(\.0+)?$", r"\1", regex=True
+            )
             texts = plain.str.casefold().map(choices)
         rows[column.name] = texts.astype(float if column.kind == "rating" else object)
     return rows.join(table[table.columns.difference(layout.names, sort=False)])

@@ -40,7 +40,9 @@ class Truth(namedtuple("Truth", _TRUTH, defaults=_TRUTH.values())):
     @property
     def win_rate(self):
         """Expected share of wins without ties, over items and raters."""
-        return marginal_probability(self.effect, float(np.hypot(self.item_sd, self.rater_sd)))
+        return marginal_probability(
+            self.effect, float(np.hypot(self.item_sd, self.rater_sd))
+        )
 
 
 def invented_answers(items, seed=0):
@@ -48,9 +50,17 @@ def invented_answers(items, seed=0):
     texts = generator(seed, "answers of a rehearsal").choice(WORDS, (items, 2, 25))
     rows = []
     for number, (studied, compared) in enumerate(texts):
-        row = [f"q{number}", f"q{number}?", "all", " ".join(studied), " ".join(compared)]
+        row = [
+            f"q{number}",
+            f"q{number}?",
+            "all",
+            " ".join(studied),
+            " ".join(compared),
+        ]
         rows.append(row)
-    return pd.DataFrame(rows, columns=["item_id", "prompt", "stratum", "studied", "compared"])
+    return pd.DataFrame(
+        rows, columns=["item_id", "prompt", "stratum", "studied", "compared"]
+    )
 
 
 def fill_forms(study, folder, truth=None, *, seed=0):

@@ -49,7 +49,9 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     """
     path = forms[0].path
     if any(form.layout.name != "paired" for form in forms):
-        raise InputError(f"{path}: is a Likert form; give forms that ask for a preference")
+        raise InputError(
+            f"{path}: is a Likert form; give forms that ask for a preference"
+        )
     if key is not None:
         votes = unblind(forms, read_key(key), force=force)
     elif not side_column and any(form.key_sha256 for form in forms):
@@ -124,7 +126,9 @@ def join_with_key(forms, key, layout, force=False):
         known = of_form.dropna(subset="rater")
         rater = known["rater"].max()
         if form.key_sha256 not in (None, key["key_sha256"]):
-            problems.append(f"{form.path}: was made with another key: it names another SHA-256")
+            problems.append(
+                f"{form.path}: was made with another key: it names another SHA-256"
+            )
         elif known.empty:
             problems.append(f"{form.path}: none of its ids is in the key")
         elif rater in rows:
@@ -135,7 +139,9 @@ def join_with_key(forms, key, layout, force=False):
     refuse(problems)
     absent = sorted(tables.keys() - rows)
     if absent and not force:
-        missing = f"{len(absent)} of {len(tables)} forms are not in ({', '.join(absent)})"
+        missing = (
+            f"{len(absent)} of {len(tables)} forms are not in ({', '.join(absent)})"
+        )
         raise InputError(f"{missing}: unblind when they are, or force it")
     return pd.concat([rows[rater] for rater in tables if rater in rows]), tuple(defects)
 
@@ -223,7 +229,9 @@ def key_column(path, columns, side_column=None, last_column=False):
         return side_column
     if last_column:
         return columns[-1]
-    way = "name it with --side-col, give the sealed key with --key, or take --last-column"
+    way = (
+        "name it with --side-col, give the sealed key with --key, or take --last-column"
+    )
     raise InputError(
         f"{path}: has no key column {side_column!r} (S1 or S2, the side of the system under study)"
         f"; it has {', '.join(columns)}: {way}"

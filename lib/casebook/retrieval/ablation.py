@@ -16,8 +16,17 @@ from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.encoded import open_corpus
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
-from casebook.retrieval.run_files import coverage_of_run, coverage_text, ranked_run, runs_on
+from casebook.retrieval.pipeline import (
+    EVALUATION_DEPTH,
+    HybridRetriever,
+    RetrievalResult,
+)
+from casebook.retrieval.run_files import (
+    coverage_of_run,
+    coverage_text,
+    ranked_run,
+    runs_on,
+)
 from casebook.retrieval.settings import (
     CHOSEN_ON,
     DOCUMENTED,
@@ -97,7 +106,9 @@ def retrieve(dataset, system):
     if isinstance(system, Mapping):
         coverage = coverage_text(coverage_of_run(dataset, system))
         return CallableResult(ranked_run(dataset, system), coverage)
-    rows = scores_by_callable(system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"]))
+    rows = scores_by_callable(
+        system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"])
+    )
     return CallableResult(ranked_run(dataset, dict(zip(queries, rows, strict=True))))
 
 
@@ -110,9 +121,13 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
         for ids, scores in zip(*answer, strict=True):
             rows.append(pd.Series(list(scores), list(ids), dtype=float))
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: expected two lists, ids and scores: {error}") from None
+        raise InputError(
+            f"{name}: expected two lists, ids and scores: {error}"
+        ) from None
     if len(rows) != len(queries):
-        raise InputError(f"{name}: expected two lists of {len(queries)} lists, found {len(rows)}")
+        raise InputError(
+            f"{name}: expected two lists of {len(queries)} lists, found {len(rows)}"
+        )
     for row in rows:
         wrong = row.index.duplicated() | ~row.index.isin(doc_ids) | ~np.isfinite(row)
         if wrong.any():
@@ -161,7 +176,9 @@ class ScoredSystems:
         columns = {measure: frame.unstack() for measure, frame in self.scores.items()}  # noqa: PD010
         rows = pd.DataFrame(columns).rename_axis(["system", "query_id"]).reset_index()
         groups = self.dataset.groups
-        rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
+        rows["group"] = (
+            rows["query_id"] if groups is None else rows["query_id"].map(groups)
+        )
         return rows[["query_id", "group", "system", *self.scores]]
 
 
@@ -180,11 +197,18 @@ class Ablation(ScoredSystems):
 
     def runs(self, stage="final"):
         queries = self.dataset.queries["query_id"].tolist()
-        return {system: result.run(queries, stage) for system, result in self.results.items()}
+        return {
+            system: result.run(queries, stage)
+            for system, result in self.results.items()
+        }
 
     @property
     def own(self):
-        return [name for name, result in self.results.items() if isinstance(result, CallableResult)]
+        return [
+            name
+            for name, result in self.results.items()
+            if isinstance(result, CallableResult)
+        ]
 
     def leading(self, focus=None):
         """System that the questions are about: the one named, the first of the user's, or ours."""
@@ -205,7 +229,9 @@ class Ablation(ScoredSystems):
     @property
     def unmeasured(self):
         """Why nothing can be compared; None where something can."""
-        return None if relevant_questions(self.dataset) else "nothing is judged relevant"
+        return (
+            None if relevant_questions(self.dataset) else "nothing is judged relevant"
+        )
 
     def same_inputs(self, pairs):
         reasons = {}
@@ -232,7 +258,9 @@ def open_index(data, encoder="minilm", corpus=None):
     return CorpusIndex(data.documents, encoder)
 
 
-def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.05, **settings):
+def systems(
+    index, data, modes=None, retrievers=None, runs=None, max_missing=0.05, **settings
+):
     """What the chapter compares: pipelines by mode, the user's retrievers and runs, and controls.
 
     Parameters
@@ -270,7 +298,9 @@ def compared_systems(index, queries, modes=None, **settings):
         if not settings.get("reranker", True):
             left_out |= {*DOCUMENTED, "reranker_only"}
         names = [name for name in MODES if name not in left_out]
-    names = dict.fromkeys(["full" if names else "bm25", "bm25", *names, "bm25_cut", "random"])
+    names = dict.fromkeys(
+        ["full" if names else "bm25", "bm25", *names, "bm25_cut", "random"]
+    )
     bm25 = index.passages().bm25("default")
     limit = config_for("bm25_cut", **settings).words_read(bm25.mean_words)
     if limit is None or bm25.count_words(queries).max() <= limit:
@@ -284,7 +314,11 @@ def milliseconds_per_question(results, n_questions):
     What a system finds remembered because another one did the same before it, the encoding of
     questions and the reranker's scores, counts as the longest that one took.
     """
-    ours = {name: each for name, each in results.items() if isinstance(each, RetrievalResult)}
+    ours = {
+        name: each
+        for name, each in results.items()
+        if isinstance(each, RetrievalResult)
+    }
     costs = pd.DataFrame({name: result.costs for name, result in ours.items()}).T
     costs = costs.drop(list(CONTROL_SYSTEMS), errors="ignore")
     for stage in costs.columns.intersection(["encoding", "reranker"]):
@@ -302,7 +336,9 @@ def halves(data, first=None, second=None):
         return load(data.key, first), load(data.key, second)
     parts = halve(data.groups or {query: query for query in data.qrels}, seed=0)
     if not all(parts.values()):
-        raise InputError(f"{data.name}: all questions are of one group, which cannot be divided")
+        raise InputError(
+            f"{data.name}: all questions are of one group, which cannot be divided"
+        )
     one, other = parts.values()
     names = f"{data.split}_first_half", f"{data.split}_second_half"
     return data.subset(one, names[0]), data.subset(other, names[1])
@@ -322,11 +358,17 @@ def data_table(dataset):
         "licence": dataset.card and dataset.card.licence.name,
         "SHA-256 of all this, its beginning": dataset.fingerprint[:16],
     }
-    return pd.DataFrame([row for row in rows.items() if row[1]], columns=["item", "value"])
+    return pd.DataFrame(
+        [row for row in rows.items() if row[1]], columns=["item", "value"]
+    )
 
 
 def relevant_questions(dataset):
-    return [query for query, grades in dataset.qrels.items() if max(grades.values(), default=0) > 0]
+    return [
+        query
+        for query, grades in dataset.qrels.items()
+        if max(grades.values(), default=0) > 0
+    ]
 
 
 def kept_by_stage(study, system):
@@ -337,13 +379,18 @@ def kept_by_stage(study, system):
     result = study.results[system]
     cuts = {f"First {depth}": ("final", depth) for depth in (EVALUATION_DEPTH, FIRST)}
     if isinstance(result, RetrievalResult):
-        lists = {SYSTEM_NAMES[name]: (name, result.config.pool) for name in result.config.lists}
+        lists = {
+            SYSTEM_NAMES[name]: (name, result.config.pool)
+            for name in result.config.lists
+        }
         cuts = lists | {FUSED: ("fused", 1000)} | cuts
     queries = study.dataset.queries["query_id"].tolist()
     shares = {}
     for label, (stage, depth) in cuts.items():
         recall = f"R@{depth}"
-        shares[label] = measured(study.dataset, result.run(queries, stage), [recall])[recall]
+        shares[label] = measured(study.dataset, result.run(queries, stage), [recall])[
+            recall
+        ]
     return pd.DataFrame(shares).loc[relevant_questions(study.dataset)]
 
 
@@ -354,4 +401,8 @@ def lost_documents(kept):
         "lost: by the first stage": found < 1,
         "lost: by the last cut": kept[f"First {FIRST}"] < found,
     }
-    return {tag: kept.index[is_lost].tolist() for tag, is_lost in lost.items() if is_lost.any()}
+    return {
+        tag: kept.index[is_lost].tolist()
+        for tag, is_lost in lost.items()
+        if is_lost.any()
+    }

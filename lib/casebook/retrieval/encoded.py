@@ -49,7 +49,9 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
     queries = read_questions(questions)
     index = EncodedCorpus(folder, encoder)
     retriever = HybridRetriever(index, mode=mode)
-    result = retriever.retrieve_many(queries["text"].tolist(), depth, filters, depth=depth)
+    result = retriever.retrieve_many(
+        queries["text"].tolist(), depth, filters, depth=depth
+    )
     if filters and not result.final.lengths.any():
         raise InputError(f"{folder}: no document that satisfies the filters was found")
     return result.run(queries["query_id"])
@@ -61,7 +63,9 @@ def open_corpus(folder, dataset, encoder):
     held = dict(zip(index.doc_ids, index.texts, strict=True))
     if dataset.documents.set_index("doc_id")["text"].to_dict() != held:
         problem = "does not hold the documents of the data set, with titles or without as here"
-        raise InputError(f"{folder}: {problem}: encode them by 'casebook corpus encode'")
+        raise InputError(
+            f"{folder}: {problem}: encode them by 'casebook corpus encode'"
+        )
     return index
 
 
@@ -72,7 +76,9 @@ def check_corpus(folder):
     """Folder of a corpus' files, and its contents; refuses one that is not whole."""
     path = Path(folder) / CONTENTS
     if not path.is_file():
-        raise InputError(f"{folder}: no {CONTENTS}: the corpus is not encoded to its end")
+        raise InputError(
+            f"{folder}: no {CONTENTS}: the corpus is not encoded to its end"
+        )
     contents = read_json(path)
     if contents.get("format") != FORMAT:
         raise InputError(f"{path}: of another version: encode it again")
@@ -80,7 +86,9 @@ def check_corpus(folder):
     for name, digest in contents["files"].items():
         if not (files / name).is_file() or sha256_file(files / name) != digest:
             raise InputError(f"{files / name}: {_CHANGED}")
-    damaged = [path.stem for path, is_whole in stored_shards(files).items() if not is_whole]
+    damaged = [
+        path.stem for path, is_whole in stored_shards(files).items() if not is_whole
+    ]
     if damaged:
         raise InputError(f"{files / VECTORS}: shard {damaged[0]} is {_CHANGED}")
     return files, contents
@@ -125,9 +133,16 @@ class EncodedCorpus(CorpusIndex):
         self.median_words = self.contents["median_words"]
         self.model_settings = model_settings()
         # That of the corpus, or another one of the same weights, such as on no GPU.
-        self.encoder = uncached_encoder(encoder or self.contents["encoder"], self.model_settings)
-        if getattr(self.encoder, "weights_hash", self.encoder.model_hash) != self.contents["model"]:
-            raise InputError(f"{folder}: was encoded by another model than {self.encoder.name!r}")
+        self.encoder = uncached_encoder(
+            encoder or self.contents["encoder"], self.model_settings
+        )
+        if (
+            getattr(self.encoder, "weights_hash", self.encoder.model_hash)
+            != self.contents["model"]
+        ):
+            raise InputError(
+                f"{folder}: was encoded by another model than {self.encoder.name!r}"
+            )
         self._made = functools.cache(self._cut_as)
         self.texts = self.passages().texts
 
@@ -184,7 +199,11 @@ class StoredVectors:
         whole = np.load(files / VECTORS, mmap_mode="r")
         # Open, because who encodes the collection anew removes the file.
         self._file = (files / VECTORS).open("rb")
-        self._layout = {"offset": whole.offset, "shape": whole.shape, "dtype": whole.dtype}
+        self._layout = {
+            "offset": whole.offset,
+            "shape": whole.shape,
+            "dtype": whole.dtype,
+        }
         self._rows = rows
 
     def __len__(self):
@@ -216,14 +235,18 @@ def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):
     made_of = index.documents.to_json() + str(contents) + model.model_hash
     out = Path(out)
     files = out / f"files-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
-    with locked(out / ".lock", f"{out}: {{}} encodes to it: wait, or name another one".format):
+    with locked(
+        out / ".lock", f"{out}: {{}} encodes to it: wait, or name another one".format
+    ):
         stored = None
         with contextlib.suppress(InputError):
             stored, whole = check_corpus(out)
         if stored != files:
             files.mkdir(exist_ok=True)
             encode = encoder, settings, model.model_hash
-            whole = contents | _write(index, tuple(contents["cut"]), files, encode, size, client)
+            whole = contents | _write(
+                index, tuple(contents["cut"]), files, encode, size, client
+            )
             write_json(out / CONTENTS, whole)
             for other in set(out.glob("files-*")) - {files}:
                 shutil.rmtree(other)
@@ -242,7 +265,9 @@ def _write(index, cut, files, encode, size, client):
     for preset in PRESETS:
         documents.bm25(preset).save(files / preset)
     columns = index.documents.drop(columns="text").to_dict("list")
-    (files / "documents.json").write_text(json.dumps(columns, ensure_ascii=False), "utf-8")
+    (files / "documents.json").write_text(
+        json.dumps(columns, ensure_ascii=False), "utf-8"
+    )
     data = [text.encode() for text in index.texts]
     bounds = np.cumsum([0, *map(len, data)])
     np.save(files / "texts.npy", np.frombuffer(b"".join(data), dtype=np.uint8))

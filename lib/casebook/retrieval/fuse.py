@@ -78,7 +78,9 @@ def _fused_runs(runs, k, depth, weights):
         rows = [run.get(query, {}) for run in runs]
         if any(math.isnan(score) for row in rows for score in row.values()):
             raise InputError("a score of a run is NaN: it has no rank")
-        names = pd.Index(dict.fromkeys(name for row in rows for name in row), dtype=object)
+        names = pd.Index(
+            dict.fromkeys(name for row in rows for name in row), dtype=object
+        )
         lists = []
         for row in rows:
             places = names.get_indexer([name for name, _ in ranked(row)])
@@ -139,11 +141,15 @@ def min_max(scores, filled):
 def _checked(lists, weights):
     """Weights of lists of the same queries [lists, 1 or Q]."""
     if len({len(entry.ids) for entry in lists}) != 1:
-        raise InputError("fusion needs at least one ranked list, and all of the same queries")
+        raise InputError(
+            "fusion needs at least one ranked list, and all of the same queries"
+        )
     weights = np.asarray(np.ones(len(lists)) if weights is None else weights, float)
     fits = weights.shape in ((len(lists),), (len(lists), len(lists[0].ids)))
     if not fits or not (weights >= 0).all():
-        raise InputError(f"fusion of {len(lists)} lists needs as many weights, at least 0")
+        raise InputError(
+            f"fusion of {len(lists)} lists needs as many weights, at least 0"
+        )
     return weights.reshape(len(lists), -1)
 
 
@@ -213,9 +219,13 @@ def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10):
     vectors = np.asarray(vectors)
     k = positive_depth(k)
     if not 0 <= lambda_ <= 1:
-        raise InputError(f"lambda of marginal relevance must be in [0, 1], got {lambda_}")
+        raise InputError(
+            f"lambda of marginal relevance must be in [0, 1], got {lambda_}"
+        )
     if np.isnan(relevance).any() or np.isnan(vectors).any():
-        raise InputError("marginal relevance has no value of NaN: check relevance and vectors")
+        raise InputError(
+            "marginal relevance has no value of NaN: check relevance and vectors"
+        )
     picked = RankedLists.empty(len(relevance), k)
     for row in np.flatnonzero((relevance > -np.inf).any(axis=1)):
         of_query = relevance[row]

@@ -64,18 +64,23 @@ def documents_frame(documents):
         raise InputError(f"documents lack the column {missing!r}")
     if documents.empty:
         raise InputError("a collection needs at least one document")
-    has_no_text = ~documents["text"].map(lambda text: isinstance(text, str)).astype(bool)
+    has_no_text = ~documents["text"].map(lambda text: isinstance(text, str)).astype(
+        bool
+    )
     repeated = documents["doc_id"].duplicated()
     for wrong, problem in ((repeated, "occurs twice"), (has_no_text, "has no text")):
         if wrong.any():
-            raise InputError(f"document {documents['doc_id'][wrong.idxmax()]!r} {problem}")
+            raise InputError(
+                f"document {documents['doc_id'][wrong.idxmax()]!r} {problem}"
+            )
     return documents
 
 
 class Passages:
     """One way of cutting a collection, and what is built on it, once."""
 
-    token_frequencies = None  # passages that hold each token, if they have been counted already
+    # passages that hold each token, if they have been counted already
+    token_frequencies = None
 
     def __init__(self, index, cut):
         self.index = index
@@ -91,7 +96,12 @@ class Passages:
         texts = self.index.texts
         if self.cut is None:
             rows = np.arange(len(texts))
-            return Chunks(texts, rows, np.zeros_like(rows), np.array([len(text) for text in texts]))
+            return Chunks(
+                texts,
+                rows,
+                np.zeros_like(rows),
+                np.array([len(text) for text in texts]),
+            )
         max_words, overlap, max_passages = self.cut
         chunks = chunk_documents(texts, max_words, overlap, self.index.encoder)
         return chunks if max_passages is None else most_central(chunks, max_passages)
@@ -124,7 +134,9 @@ class Passages:
             of_row = documents[row, columns]
             sizes = starts[of_row + 1] - starts[of_row]
             places = np.cumsum(sizes) - sizes  # of the first passage of each document
-            passages = np.repeat(starts[of_row] - places, sizes) + np.arange(sizes.sum())
+            passages = np.repeat(starts[of_row] - places, sizes) + np.arange(
+                sizes.sum()
+            )
             # Single-precision products: more digits are noise that would decide ties.
             similarity = np.round(self.vectors[passages] @ query, 6)
             order = np.lexsort((-similarity, np.repeat(columns, sizes)))
@@ -133,7 +145,9 @@ class Passages:
 
     def similarity(self, query_vectors, passages):
         """Inner product of each query with its passages [Q, C]."""
-        return np.einsum("qcd,qd->qc", self.vectors[np.maximum(passages, 0)], query_vectors)
+        return np.einsum(
+            "qcd,qd->qc", self.vectors[np.maximum(passages, 0)], query_vectors
+        )
 
 
 # Parts of texts in the order of their documents: text, document, start and end of each.
@@ -154,7 +168,9 @@ def _windows(text, max_words, overlap, encoder):
     """Yield the spans of one document's chunks; a text without words is one."""
 
     def is_too_long(start, end):
-        return encoder and encoder.count_tokens([text[start:end]])[0] > encoder.max_tokens
+        return (
+            encoder and encoder.count_tokens([text[start:end]])[0] > encoder.max_tokens
+        )
 
     words = [match.span() for match in re.finditer(r"\S+", text)] or [(0, len(text))]
     begin = 0
@@ -168,12 +184,16 @@ def _windows(text, max_words, overlap, encoder):
             while is_too_long(*words[begin]):
                 middle = sum(words[begin]) // 2
                 if middle == start:
-                    raise InputError("one character exceeds the limit in tokens: raise max_tokens")
+                    raise InputError(
+                        "one character exceeds the limit in tokens: raise max_tokens"
+                    )
                 words[begin : begin + 1] = [(start, middle), (middle, words[begin][1])]
                 end = begin + 1
             ends = [word[1] for word in words[begin + 1 : end]]
             end = begin + 1
-            end += bisect.bisect_left(ends, True, key=functools.partial(is_too_long, start))
+            end += bisect.bisect_left(
+                ends, True, key=functools.partial(is_too_long, start)
+            )
         if end <= done:  # no new word: let the windows share fewer
             begin += 1
             continue

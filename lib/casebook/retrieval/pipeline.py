@@ -20,7 +20,13 @@ from casebook.models.cache import checked_texts
 from casebook.models.encoders import PACKAGED
 from casebook.retrieval import fuse, ranked
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.ranked import ABSENT, RankedLists, at_columns, best_first, positive_depth
+from casebook.retrieval.ranked import (
+    ABSENT,
+    RankedLists,
+    at_columns,
+    best_first,
+    positive_depth,
+)
 from casebook.retrieval.rerank import agreement_weights, combine
 from casebook.retrieval.settings import PipelineConfig, config_for
 
@@ -82,7 +88,9 @@ class HybridRetriever:
         if not isinstance(documents, CorpusIndex):
             documents = CorpusIndex(documents, encoder)
         elif encoder != PACKAGED:
-            raise InputError("the index has its encoder already: give a frame, or no encoder")
+            raise InputError(
+                "the index has its encoder already: give a frame, or no encoder"
+            )
         self.index = documents
         if documents.median_words < self.config.passages_from:
             self.config = self.config.model_copy(update={"chunking": False})
@@ -184,7 +192,9 @@ class HybridRetriever:
                 vectors = self._query_vectors(batch)
 
         # 1 filter: in batch.allowed. 2 first-stage lists
-        stages = {name: RankedLists.empty(len(batch.queries)) for name in self.config.lists}
+        stages = {
+            name: RankedLists.empty(len(batch.queries)) for name in self.config.lists
+        }
         sources = []  # lists of documents, and the passages that decided them
         with _timed(costs, "search"):
             for name, engine in engines.items():
@@ -217,9 +227,14 @@ class HybridRetriever:
             stages["reranked"] = ranking
 
         # 6 attribution: the first source that has a passage of a document decides
-        final = ranked.extend(ranking, fused, below_pool, batch.required).truncate(depth)
+        final = ranked.extend(ranking, fused, below_pool, batch.required).truncate(
+            depth
+        )
         passages = _deciding_passages(final, sources)
-        return stages | {"final": final, "passages": RankedLists(passages, final.scores)}
+        return stages | {
+            "final": final,
+            "passages": RankedLists(passages, final.scores),
+        }
 
     @property
     def _passages(self):
@@ -240,7 +255,9 @@ class HybridRetriever:
         for row, pool in enumerate(candidates):
             mask[row, positions.loc[list(pool)]] = True
         allowed = mask & (True if allowed is None else allowed)
-        return allowed, ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
+        return allowed, ranked.from_scores(
+            np.where(allowed, 0.0, -np.inf), len(self.index)
+        )
 
     def _semantic_weights(self, queries, costs):
         config = self.config
@@ -261,7 +278,9 @@ class HybridRetriever:
         limit = np.inf
         if config.late_interaction and config.rerank_words:
             limit = config.rerank_words
-        is_long = np.array([len(query.split()) > limit for query in queries], dtype=bool)
+        is_long = np.array(
+            [len(query.split()) > limit for query in queries], dtype=bool
+        )
         kinds = np.where(weights > 0, is_long, 2)
         groups = enumerate((config, unranked, words))
         groups = [(treated, np.flatnonzero(kinds == kind)) for kind, treated in groups]
@@ -275,7 +294,9 @@ class HybridRetriever:
         if name == "dense":
             return self._passages, self._passages.dense
         passages = self._passages if config.bm25_chunks else self.index.passages()
-        return passages, passages.bm25(config.bm25_preset if name == "bm25" else "leaderboard")
+        return passages, passages.bm25(
+            config.bm25_preset if name == "bm25" else "leaderboard"
+        )
 
     def _query_vectors(self, batch):
         encoder = self.index.encoder
@@ -306,7 +327,9 @@ class HybridRetriever:
         relevance = np.where(nearest >= 0, relevance, -np.inf)
         candidates = self._passages.vectors[np.maximum(nearest, 0)]
         k = min(config.mmr_pool, fused.ids.shape[1])
-        picked = fuse.maximal_marginal_relevance(relevance, candidates, config.mmr_lambda, k)
+        picked = fuse.maximal_marginal_relevance(
+            relevance, candidates, config.mmr_lambda, k
+        )
         order, values = picked
         ids = np.where(order >= 0, at_columns(fused.ids, order), ABSENT)
         return RankedLists(ids, values), nearest
@@ -417,7 +440,9 @@ class RetrievalResult:
         metadata = self.index.documents.drop(columns="text", errors="ignore")
         metadata = metadata.iloc[documents].to_dict("records")
         hits = []
-        for document, passage, about in zip(documents, self.passages[row], metadata, strict=False):
+        for document, passage, about in zip(
+            documents, self.passages[row], metadata, strict=False
+        ):
             scores = {}
             for stage, lists in self.stages.items():
                 for score in lists.scores[row][lists.ids[row] == document]:

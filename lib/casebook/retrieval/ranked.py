@@ -83,7 +83,9 @@ def at_columns(values, columns):
 
 def positive_depth(k):
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-        raise InputError(f"a list depth must be a whole number of at least 1, got {k!r}")
+        raise InputError(
+            f"a list depth must be a whole number of at least 1, got {k!r}"
+        )
     return int(k)
 
 
@@ -175,7 +177,9 @@ def metadata_mask(documents, where):
     mask = np.ones(len(documents), dtype=bool)
     for column, condition in (where or {}).items():
         if column not in documents:
-            raise InputError(f"filter names no column {column!r}; columns: {', '.join(documents)}")
+            raise InputError(
+                f"filter names no column {column!r}; columns: {', '.join(documents)}"
+            )
         if not isinstance(condition, dict):
             condition = {"in" if is_list_like(condition) else "eq": condition}
         values = documents[column].dropna()

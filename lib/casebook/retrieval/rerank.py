@@ -31,10 +31,14 @@ def build_reranker(passages, name, query_tokens=None):
         )
         return lambda queries, documents, nearest: model.scores(queries, documents)
     if is_plugin(name):
-        score = functools.partial(_plugin_scores, name, load_reranker(name), passages.texts)
+        score = functools.partial(
+            _plugin_scores, name, load_reranker(name), passages.texts
+        )
     else:
         folder = name.removeprefix(CROSS_ENCODER)
-        score = CrossEncoderReranker(folder, passages.texts, passages.index.model_settings).scores
+        score = CrossEncoderReranker(
+            folder, passages.texts, passages.index.model_settings
+        ).scores
     return lambda queries, documents, nearest: (score(queries, nearest), nearest)
 
 

@@ -43,7 +43,9 @@ def read_runs(paths):
     for path in [paths] if isinstance(paths, str | Path) else paths or []:
         name = run_name(Path(path))
         if name.casefold() in map(str.casefold, runs):
-            raise InputError(f"{path}: an earlier file has its system's name, {name!r}: rename it")
+            raise InputError(
+                f"{path}: an earlier file has its system's name, {name!r}: rename it"
+            )
         runs[name], _ = read_rankings(path, "run")
     return runs
 
@@ -71,7 +73,11 @@ def ranked_run(dataset, run):
         if dataset.candidates is not None:
             pool = set(dataset.candidates[query])
             depth = max(depth, len(pool))
-            scores = {document: score for document, score in scores.items() if document in pool}
+            scores = {
+                document: score
+                for document, score in scores.items()
+                if document in pool
+            }
         rows.append(dict(ranked(scores)[:depth]))
     return rows
 

@@ -76,7 +76,9 @@ class BM25Index:
         read = self._token_ids(queries)
         if words is not None:
             read = [self._best_words(token_ids, words) for token_ids in read]
-        mask = np.broadcast_to(True if allowed is None else allowed, (len(read), self.size))
+        mask = np.broadcast_to(
+            True if allowed is None else allowed, (len(read), self.size)
+        )
         parts = []
         for block in _blocks(len(read), self.size):
             scores = np.zeros(mask[block].shape)
@@ -84,19 +86,27 @@ class BM25Index:
                 for token_id in token_ids:
                     part = slice(*index["indptr"][token_id : token_id + 2])
                     of_query[index["indices"][part]] += index["data"][part]
-            parts.append(from_scores(np.where(mask[block] & (scores > 0), scores, -np.inf), k))
+            parts.append(
+                from_scores(np.where(mask[block] & (scores > 0), scores, -np.inf), k)
+            )
         return stack(parts)
 
     def count_words(self, queries):
-        return np.array([len(np.unique(ids)) for ids in self._token_ids(queries)], dtype=int)
+        return np.array(
+            [len(np.unique(ids)) for ids in self._token_ids(queries)], dtype=int
+        )
 
     def _token_ids(self, queries):
         words = self._tokens(queries)
-        return [np.array(self._bm25.get_tokens_ids(each), dtype=np.int64) for each in words]
+        return [
+            np.array(self._bm25.get_tokens_ids(each), dtype=np.int64) for each in words
+        ]
 
     def _best_words(self, token_ids, limit):
         """Keep the words with the highest idf times log(1 + frequency), the first of equals."""
-        distinct, first, counts = np.unique(token_ids, return_index=True, return_counts=True)
+        distinct, first, counts = np.unique(
+            token_ids, return_index=True, return_counts=True
+        )
         df = np.diff(self._bm25.scores["indptr"])[distinct]
         idf = np.log1p((self.size - df + 0.5) / (df + 0.5))
         order = np.lexsort((first, -np.round(idf * np.log1p(counts), _DECIMALS)))
@@ -111,7 +121,9 @@ class BM25Index:
 
     def _tokens(self, texts):
         options = {"return_ids": False, "show_progress": False}
-        return bm25s.tokenize(list(texts), stopwords="en", stemmer=self._stem, **options)
+        return bm25s.tokenize(
+            list(texts), stopwords="en", stemmer=self._stem, **options
+        )
 
 
 class DenseIndex:
@@ -160,7 +172,9 @@ def _nearest(vectors, queries, k):
     n_candidates = k + 1
     while True:
         n_candidates = min(n_candidates, len(vectors))
-        rough, ids = faiss.knn(queries, vectors, n_candidates, faiss.METRIC_INNER_PRODUCT)
+        rough, ids = faiss.knn(
+            queries, vectors, n_candidates, faiss.METRIC_INNER_PRODUCT
+        )
         scores = np.zeros(ids.shape)
         for row, query in enumerate(queries.astype(np.float64)):
             scores[row] = (vectors[ids[row]] * query).sum(axis=1)
@@ -181,5 +195,7 @@ def _unit_vectors(vectors):
     """Check vectors, and bring them to unit length; zero stays zero."""
     vectors = np.asarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise InputError("vectors must be a finite array [items, dims]: check the embeddings")
+        raise InputError(
+            "vectors must be a finite array [items, dims]: check the embeddings"
+        )
     return unit_rows(vectors)

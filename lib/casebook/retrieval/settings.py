@@ -34,7 +34,14 @@ SIMPLE = ("bm25", "bm25_cut", "bm25_stemmed", "bm25_chunked", "dense", "dense_ch
 #: Systems without a reranker, which the full pipeline has to beat.
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 #: The full pipeline, and the systems that differ from it in one stage.
-ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
+ONE_STAGE = (
+    "full",
+    "fused",
+    "with_mmr",
+    "no_chunking",
+    "weighted_sum",
+    "reranker_only",
+)
 #: COUNTERCASE's combination, which has a reranker.
 DOCUMENTED = ("documented", "documented_rrf")
 #: The full pipeline with all words of a query, which a chapter compares on its own.
@@ -103,7 +110,9 @@ class PipelineConfig(pydantic.BaseModel):
         if name is None or is_plugin(name):
             return name
         if name.removeprefix(CROSS_ENCODER) in ("", name):
-            check_choice("reranker", name, (LATE_INTERACTION, f"{CROSS_ENCODER}NAME", None))
+            check_choice(
+                "reranker", name, (LATE_INTERACTION, f"{CROSS_ENCODER}NAME", None)
+            )
         return name
 
     @pydantic.model_validator(mode="after")
@@ -113,7 +122,8 @@ class PipelineConfig(pydantic.BaseModel):
             "lists must be distinct": len(set(self.lists)) == len(self.lists),
             "agreement must be two rising correlations": low < high,
             "overlap must be below max_words": self.overlap < self.max_words,
-            "pool and mmr_pool must be at least top_k": min(self.pool, self.mmr_pool) >= self.top_k,
+            "pool and mmr_pool must be at least top_k": min(self.pool, self.mmr_pool)
+            >= self.top_k,
         }
         for rule, holds in checks.items():
             if not holds:
@@ -123,7 +133,9 @@ class PipelineConfig(pydantic.BaseModel):
     @property
     def cut(self):
         """Passages as (max_words, overlap, max_passages); None for whole documents."""
-        return (self.max_words, self.overlap, self.max_passages) if self.chunking else None
+        return (
+            (self.max_words, self.overlap, self.max_passages) if self.chunking else None
+        )
 
     @property
     def late_interaction(self):

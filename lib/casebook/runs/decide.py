@@ -15,7 +15,14 @@ import pandas as pd
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
 from casebook.frames import contrasts
 from casebook.runs.promotions import active_promotion, promote
-from casebook.runs.record import RECORD, higher_is_better, metric_key, read_record, require, utc
+from casebook.runs.record import (
+    RECORD,
+    higher_is_better,
+    metric_key,
+    read_record,
+    require,
+    utc,
+)
 from casebook.runs.registry import (
     TOLERANCE,
     NoRows,
@@ -40,12 +47,25 @@ from casebook.verdicts import (
 
 ON_PAIRS = "paired_randomisation"  # basis of evidence: paired scores of queries
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
-_MEASURED = ("low", "high", "level", "n", "groups", "p_value", "gained", "lost", "unchanged")
+_MEASURED = (
+    "low",
+    "high",
+    "level",
+    "n",
+    "groups",
+    "p_value",
+    "gained",
+    "lost",
+    "unchanged",
+)
 
 
 def ranking(listing, rows):
     """Rows of `ranked` with rank among comparable runs, n, interval and control of each score."""
-    numbers = [reported_number(listing.folder(row), row["metric"]) for _, row in rows.iterrows()]
+    numbers = [
+        reported_number(listing.folder(row), row["metric"])
+        for _, row in rows.iterrows()
+    ]
     columns = ["n", "low", "high", "control", "reason"]
     table = rows[["score", "metric", "workflow", "run", "path"]]
     table = table.join(pd.DataFrame(numbers, rows.index, columns))
@@ -70,7 +90,9 @@ def compare_named(listing, names, metric):
         comparison = compare_runs(*folders, metric)
     except NoRows as reason:
         raise InputError(f"{metric}: no comparison by query: {reason}") from None
-    labels = pd.json_normalize([read_record(folder / RECORD).labels for folder in folders])
+    labels = pd.json_normalize(
+        [read_record(folder / RECORD).labels for folder in folders]
+    )
     labels = labels.astype(str)
     differing = labels.loc[:, labels.iloc[0] != labels.iloc[1]]
     return comparison | {"labels": differing.to_dict("list")}
@@ -95,7 +117,9 @@ def compare_runs(candidate, reference, metric):
     if (pd.factorize(groups)[0] != pd.factorize(known)[0]).any():
         raise Incomparable("the queries are in different groups")
     sign = 1 if higher_is_better(metric) else -1
-    scores = pd.DataFrame({"new": sign * both["score"], "old": sign * both["score_before"]})
+    scores = pd.DataFrame(
+        {"new": sign * both["score"], "old": sign * both["score_before"]}
+    )
     row = contrasts(scores, [("new", "old")], groups).iloc[0]
     row = row.astype(object).where(row.notna(), None)  # undefined is never a number
     flips = _flips(both["score_before"], both["score"], sign)
@@ -112,7 +136,9 @@ def compare_runs(candidate, reference, metric):
 
 
 def _flips(before, after, sign):
-    table = pd.DataFrame({"before": before, "after": after, "difference": after - before})
+    table = pd.DataFrame(
+        {"before": before, "after": after, "difference": after - before}
+    )
     better = sign * table["difference"]
     table["change"] = CHANGES[2]
     table.loc[better > TOLERANCE, "change"] = CHANGES[0]
@@ -134,7 +160,9 @@ def evidence_of(verdict, *notes, basis=None, improvement=None):
     }
 
 
-def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, original=False):
+def weigh(
+    listing, candidate, reference, metric, margin, *, inclusive=False, original=False
+):
     """Weigh one run against another on one metric.
 
     ``inclusive`` passes a run that is not worse by more than the margin. Without rows nothing is
@@ -149,7 +177,9 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, ori
     notes = []
     folders = [listing.folder(run) for run in runs]
     if not all(require(folder).outputs for folder in folders):
-        notes.append("a run lists no hashes: that its files were not altered is on trust")
+        notes.append(
+            "a run lists no hashes: that its files were not altered is on trust"
+        )
     equal = PASS if inclusive else SAME  # equal runs are not worse by any margin
     try:
         pairs = compare_runs(*folders, metric)
@@ -170,7 +200,9 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, ori
         verdict = UNDECIDED
     else:
         verdict = gate_verdict(pairs["low"], pairs["high"], margin, inclusive)
-    evidence = evidence_of(verdict, *notes, basis=ON_PAIRS, improvement=pairs["difference"])
+    evidence = evidence_of(
+        verdict, *notes, basis=ON_PAIRS, improvement=pairs["difference"]
+    )
     return evidence | {name: pairs[name] for name in _MEASURED}
 
 
@@ -206,7 +238,9 @@ def decide(listing, metric, *, run=None, eps=1e-6, original=False):
     else:
         evidence = weigh(listing, candidate, active, metric, eps, original=original)
     if n_competing > 1 and evidence["basis"] == ON_PAIRS:
-        note = f"best of {n_competing} runs: the interval does not correct for that choice"
+        note = (
+            f"best of {n_competing} runs: the interval does not correct for that choice"
+        )
         evidence["notes"].append(note)
     return {
         "metricKey": metric_key(metric),
@@ -216,7 +250,8 @@ def decide(listing, metric, *, run=None, eps=1e-6, original=False):
         "totalRunsFound": len(listing.runs),
         "competing": n_competing,
         "candidate": _named_run(listing, candidate, after),
-        "active": promotion and _named_run(listing, active, before) | {"seq": promotion["seq"]},
+        "active": promotion
+        and _named_run(listing, active, before) | {"seq": promotion["seq"]},
         "action": PROMOTE if evidence["verdict"] == PASS else KEEP_ACTIVE,
         "delta": None if None in (before, after) else after - before,
         "reason": "; ".join(evidence["notes"]),

@@ -55,17 +55,26 @@ class Headline:
     words: dict | None = None
     topic: str | None = None  # row of the front page; answers of one topic share it
     label: str | None = None  # name of the dot in that row; else the data set's
-    meaning: str | None = None  # what the levels mean, in one plain sentence without jargon
+    # what the levels mean, in one plain sentence without jargon
+    meaning: str | None = None
 
     @classmethod
     def of(cls, row, question, *, null=0.0, **names):
         """Effect, interval, counts and verdict of a row of `contrasts` or of `estimates`."""
         known = row.astype(object).where(row.notna(), None)
         value = known.get("difference", known.get("value"))
-        fields = {"value": _around(value, null), "null": null, "decision": known.get("verdict")}
+        fields = {
+            "value": _around(value, null),
+            "null": null,
+            "decision": known.get("verdict"),
+        }
         fields |= {name: _around(known[name], null) for name in ("low", "high")}
-        fields |= {name: _around(known.get(name), 0.0) for name in ("level", "baseline")}
-        counts = {name: known[name] for name in ("n", "groups") if known.get(name) is not None}
+        fields |= {
+            name: _around(known.get(name), 0.0) for name in ("level", "baseline")
+        }
+        counts = {
+            name: known[name] for name in ("n", "groups") if known.get(name) is not None
+        }
         fields |= {name: int(count) for name, count in counts.items()}
         fields |= {name: known.get(name) for name in ("system", "against", "reason")}
         return cls(question, **fields | names)
@@ -74,7 +83,9 @@ class Headline:
     def verdict(self):
         if self.value is None:
             return NOT_MEASURED
-        decision = self.decision or verdict_of(self.low, self.high, self.margin, reason=self.reason)
+        decision = self.decision or verdict_of(
+            self.low, self.high, self.margin, reason=self.reason
+        )
         return EFFECTS[decision]
 
     @property
@@ -93,8 +104,12 @@ class Headline:
     def effect(self):
         if self.value is None:
             return ""
-        spec = "+z.3f" if self.against and not self.null else "z.3f"  # a difference has a sign
-        bounds = [None if bound is None else bound + self.null for bound in (self.low, self.high)]
+        # a difference has a sign
+        spec = "+z.3f" if self.against and not self.null else "z.3f"
+        bounds = [
+            None if bound is None else bound + self.null
+            for bound in (self.low, self.high)
+        ]
         return f"{decimal(self.value + self.null, spec)} {with_minus(bounds_text(*bounds, spec))}"
 
     @property
@@ -109,7 +124,9 @@ class Headline:
         if self.reason != INTERVAL_BY_UNIT:
             return reason_text(self.reason) if self.reason else None
         groups = self.cluster or "groups"
-        return BY_UNIT.format(groups=groups, unit=self.unit.removesuffix("s"), units=self.unit)
+        return BY_UNIT.format(
+            groups=groups, unit=self.unit.removesuffix("s"), units=self.unit
+        )
 
     @property
     def plain(self):
@@ -142,7 +159,9 @@ class Headline:
         text = escape_markdown(f"{self.question} {self.plain.rstrip('.')}.")
         if not self.numbers:
             return f"**{text}**"
-        return f'**{text}** <span class="numbers">{escape_markdown(self.numbers)}.</span>'
+        return (
+            f'**{text}** <span class="numbers">{escape_markdown(self.numbers)}.</span>'
+        )
 
 
 BY_UNIT = (
@@ -180,4 +199,6 @@ def read_headlines(run, cell):
         return [Headline(**row) for row in rows]
     except TypeError:  # fields that there are no more
         problem = f"{cell} was run by another version of casebook: run it again"
-        raise InputError(f"run {run}: {problem}: casebook run {cell} --run {run}") from None
+        raise InputError(
+            f"run {run}: {problem}: casebook run {cell} --run {run}"
+        ) from None

@@ -14,7 +14,8 @@ from casebook.data.cards import may_show
 from casebook.stats.samples import number_or_none
 
 STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
-ALL_TEXTS = frozenset({"items", "documents"})  # of a user's own data, or in words of ours
+# of a user's own data, or in words of ours
+ALL_TEXTS = frozenset({"items", "documents"})
 OPENING = 120  # characters of a document
 NOT_FIELDS = ("id", "text", "marked", "cells")
 # Of the questions of a study of rankings.
@@ -107,7 +108,11 @@ def item_page(
     }
     shape = len(items), len(systems), len(fields.columns)
     cells = fields.to_numpy(object).reshape(shape)
-    rows = items.select_dtypes(exclude=bool).assign(cells=cells.tolist()).to_dict("records")
+    rows = (
+        items.select_dtypes(exclude=bool)
+        .assign(cells=cells.tolist())
+        .to_dict("records")
+    )
 
     def collect(count):
         positions = {}  # of the documents that are named, in the list of these
@@ -156,7 +161,9 @@ def ranking_items(
     measures = list(study.scores)[:5]  # that fit on a page
     runs = study.runs()
     systems = sorted(runs, key=lambda name: name != focus)
-    compared = study.scores[measures[0]].drop(columns=list(study.controls), errors="ignore")
+    compared = study.scores[measures[0]].drop(
+        columns=list(study.controls), errors="ignore"
+    )
     spread = compared.max(axis=1) - compared.min(axis=1)
     ids = spread.sort_values(ascending=False, kind="stable").index
     relevant = {}
@@ -171,7 +178,9 @@ def ranking_items(
         rows[FIRST] = [list(runs[system][id])[:DEPTH] for id in ids]
         rows[NOTHING] = [set(relevant[id]).isdisjoint(rows[FIRST][id]) for id in ids]
         results.append(rows)
-    questions = study.dataset.queries.set_index("query_id").loc[ids, ["text"]].rename_axis("id")
+    questions = (
+        study.dataset.queries.set_index("query_id").loc[ids, ["text"]].rename_axis("id")
+    )
     for tag, members in (tags or {}).items():
         questions[tag] = questions.index.isin(members)
     parts = questions.index.map(dict(part_of))
@@ -180,7 +189,11 @@ def ranking_items(
     questions["marked"] = questions["relevant documents"] = list(relevant.values())
     if against:
         phrase = [study.phrases.get(system, system) for system in (focus, against)]
-        worse = (f"questions where {phrase[0]} is worse than {phrase[1]}", focus, against)
+        worse = (
+            f"questions where {phrase[0]} is worse than {phrase[1]}",
+            focus,
+            against,
+        )
         ready = [row for row in (worse, *ready) if set(row[1:]) <= set(systems)]
     page = item_page(
         questions.reset_index(),
@@ -192,7 +205,9 @@ def ranking_items(
         most_bytes=most_bytes,
     )
     # Under readers' names, by which marks of figures find them.
-    return page | {"systems": [study.names.get(system, system) for system in page["systems"]]}
+    return page | {
+        "systems": [study.names.get(system, system) for system in page["systems"]]
+    }
 
 
 def _places(flags):
@@ -214,13 +229,21 @@ def _item(row, texts, positions):
             return [named(entry[0]), entry[1]]
         return positions.setdefault(entry, len(positions)) if entry in texts else entry
 
-    fields = {name: written(value) for name, value in row.items() if name not in NOT_FIELDS}
+    fields = {
+        name: written(value) for name, value in row.items() if name not in NOT_FIELDS
+    }
     return {
         "id": row["id"],
         "text": written(row.get("text")),
-        "fields": [[name, value] for name, value in fields.items() if value not in (None, [], "")],
+        "fields": [
+            [name, value]
+            for name, value in fields.items()
+            if value not in (None, [], "")
+        ],
         "marked": written(row.get("marked")) or [],
-        "cells": [[written(value) for value in of_system] for of_system in row["cells"]],
+        "cells": [
+            [written(value) for value in of_system] for of_system in row["cells"]
+        ],
     }
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from casebook import paths
 
-_PART = re.compile(r"[^:=,]+")  # NAME=FOLDER, cross-encoder:FOLDER, query=FOLDER,context=FOLDER
+# NAME=FOLDER, cross-encoder:FOLDER, query=FOLDER,context=FOLDER
+_PART = re.compile(r"[^:=,]+")
 
 
 def with_paths(value, change):
@@ -21,7 +22,9 @@ def with_paths(value, change):
         return value
     if exists(value):
         return change(value)
-    return _PART.sub(lambda part: change(part[0]) if exists(part[0]) else part[0], value)
+    return _PART.sub(
+        lambda part: change(part[0]) if exists(part[0]) else part[0], value
+    )
 
 
 def exists(text):

@@ -76,7 +76,9 @@ class RunOutputs:
         wide, narrow = views(svg, figure, mark, caption)
         pyplot.close(figure)
         # From the page of the cell.
-        downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
+        downloads = {
+            ending: f"../../{kind}/{file.name}" for ending, file in files.items()
+        }
         return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
@@ -108,7 +110,8 @@ class RunOutputs:
             table["milliseconds"] = table.index.map(milliseconds)
             self.table(LEADERBOARD_TIMES, table, timed=True)
         return write_text(
-            _json_path(self.run, self.cell, "leaderboard"), items_json(_rounded(content))
+            _json_path(self.run, self.cell, "leaderboard"),
+            items_json(_rounded(content)),
         )
 
     def item_page(self, **choice):
@@ -129,7 +132,9 @@ class RunOutputs:
     def contrasts(self, experiment, frames):
         rows = {}
         for dataset, measures in frames.items():
-            rows[dataset] = {measure: json_rows(frame) for measure, frame in measures.items()}
+            rows[dataset] = {
+                measure: json_rows(frame) for measure, frame in measures.items()
+            }
         return write_json(
             _json_path(self.run, self.cell, "contrasts"), {experiment: _rounded(rows)}
         )
@@ -145,7 +150,9 @@ def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
     mixed = frame.select_dtypes([object, "str"])
     frame = frame.assign(**{name: mixed[name].map(_six_digits) for name in mixed})
-    return table_for_csv(frame).to_csv(index=False, float_format=_six_digits, lineterminator="\n")
+    return table_for_csv(frame).to_csv(
+        index=False, float_format=_six_digits, lineterminator="\n"
+    )
 
 
 def _six_digits(value):
@@ -190,7 +197,9 @@ def read_numbers(run, cell, kind="numbers"):
 
 def finished_cells(run):
     """The cells of a run that have a record: those that ran to their end."""
-    return sorted(path.parent.name for path in (run_dir(run) / "runs").glob(f"*/{RECORD}"))
+    return sorted(
+        path.parent.name for path in (run_dir(run) / "runs").glob(f"*/{RECORD}")
+    )
 
 
 def _joined(run):
@@ -201,8 +210,12 @@ def _joined(run):
         for names, number in each_number(read_numbers(run, cell)):
             owner, known = found.setdefault(names, (cell, number))
             if known != number:
-                problem = f"cells {owner} and {cell} report {' / '.join(names)} differently"
-                raise InputError(f"results/{run}: {problem}: keep them apart with --run")
+                problem = (
+                    f"cells {owner} and {cell} report {' / '.join(names)} differently"
+                )
+                raise InputError(
+                    f"results/{run}: {problem}: keep them apart with --run"
+                )
             level = numbers
             for name in names[:-1]:
                 level = level.setdefault(name, {})
@@ -286,7 +299,9 @@ def measure_table(name, systems, levels, contrasts, margin=None):
     return {
         "name": name,
         "margin": margin or None,
-        "levels": _by_column(levels.set_index("system").reindex(systems), LEVEL_COLUMNS),
+        "levels": _by_column(
+            levels.set_index("system").reindex(systems), LEVEL_COLUMNS
+        ),
         "contrasts": _by_column(contrasts.assign(**sides), CONTRAST_COLUMNS),
     }
 

@@ -57,7 +57,9 @@ def promote(listing, run, metric, reason, *, force=False, after=None, decision=N
     """
     score = listing.score(run, metric)
     if score is None:
-        raise InputError(f"run {run['run']} failed or does not hold {metric_key(metric)!r}")
+        raise InputError(
+            f"run {run['run']} failed or does not hold {metric_key(metric)!r}"
+        )
     folder = listing.folder(run)
     require(folder)
     with _writing(listing.root):
@@ -67,7 +69,9 @@ def promote(listing, run, metric, reason, *, force=False, after=None, decision=N
             raise InputError("another run was promoted meanwhile: decide again")
         is_other = last["comparabilityKey"] != run["key"]
         if is_other and not force:
-            raise Incomparable("the promoted run was measured on different data: --force marks it")
+            raise Incomparable(
+                "the promoted run was measured on different data: --force marks it"
+            )
         entry = {
             "action": "promote",
             "metric": metric_key(metric),
@@ -105,7 +109,9 @@ def _check_run(root, entry):
     record = root / entry["path"] / RECORD
     remedy = "restore it from a copy, or promote another run by name"
     if not record.is_file() or sha256_file(record) != entry["runSha256"]:
-        raise InputError(f"{record.parent}: gone, or changed since its promotion: {remedy}")
+        raise InputError(
+            f"{record.parent}: gone, or changed since its promotion: {remedy}"
+        )
     require(record.parent, remedy)
 
 
@@ -136,7 +142,11 @@ def _checked_lines(root):
 
 def _head(root):
     path = root / HEAD
-    return _parsed(path.read_bytes()) if path.exists() else {"seq": 0, "lineSha256": NO_LINE}
+    return (
+        _parsed(path.read_bytes())
+        if path.exists()
+        else {"seq": 0, "lineSha256": NO_LINE}
+    )
 
 
 def _parsed(line):
@@ -181,7 +191,8 @@ def _add(root, entry):
     }
     line = json.dumps(entry, allow_nan=False).encode()
     with (root / LOG).open("ab") as log:
-        log.truncate(sum(len(earlier) + 1 for earlier in lines))  # of what a killed writer left
+        # of what a killed writer left
+        log.truncate(sum(len(earlier) + 1 for earlier in lines))
         log.write(line + b"\n")
         log.flush()
         os.fsync(log.fileno())

@@ -32,7 +32,8 @@ from casebook.readers import read_json
 
 # --- metric keys
 
-METRIC_VERSION = 1  # raised when a measure's definition changes: older runs then no longer compare
+# raised when a measure's definition changes: older runs then no longer compare
+METRIC_VERSION = 1
 ORIGINAL_PREFIX = "original:"
 # Keys of EmbeddingShift's records: its own formulas, not AP@1 and nDCG@3.
 DOCUMENTED_KEYS = ("map@1", "ndcg@3")
@@ -76,12 +77,16 @@ class RunRecord(BaseModel):
 
     model_config = ConfigDict(extra="ignore", title="Run")
 
-    schema_version: int = _key("SchemaVersion", default=SCHEMA_VERSION, le=SCHEMA_VERSION)
+    schema_version: int = _key(
+        "SchemaVersion", default=SCHEMA_VERSION, le=SCHEMA_VERSION
+    )
     run_id: str = _key("RunId", min_length=1)
     workflow: str = _key("Workflow", "WorkflowName", min_length=1)
     tenant: str | None = _key("Tenant", default=None)
     started: datetime.datetime = _key("StartedAtUtc", "StartedUtc")
-    completed: datetime.datetime | None = _key("CompletedAtUtc", "FinishedUtc", default=None)
+    completed: datetime.datetime | None = _key(
+        "CompletedAtUtc", "FinishedUtc", default=None
+    )
     success: bool = _key("Success", default=True)
     labels: dict = _key("Labels", default_factory=dict)
     metrics: dict[str, float | None] = _key("Metrics", default_factory=dict)
@@ -131,13 +136,17 @@ def read_record(path):
         raise InputError(f"{path}: not a run record")
     content = {name: item for name, item in value.items() if name != SEAL}
     try:
-        record = RunRecord.model_validate({name.lower(): item for name, item in content.items()})
+        record = RunRecord.model_validate(
+            {name.lower(): item for name, item in content.items()}
+        )
         utc(record.started), utc(record.completed)  # which UTC's calendar may lack
     except (ValidationError, OverflowError) as error:
         raise InputError(f"{path}: {first_problem(error)}") from None
     is_sealed = SEAL in value or record.outputs
     if is_sealed and value.get(SEAL) != digest(content):
-        raise InputError(f"{path}: was altered since it was written: restore it, or run it again")
+        raise InputError(
+            f"{path}: was altered since it was written: restore it, or run it again"
+        )
     return record
 
 
@@ -175,7 +184,10 @@ def files_of(run, cell, folders=EVIDENCE_FOLDERS):
 
 def file_hashes(folder, files):
     """Hashes of files by their names from a folder, such as ``../../rows/<cell>.csv.gz``."""
-    return {Path(os.path.relpath(file, folder)).as_posix(): sha256_file(file) for file in files}
+    return {
+        Path(os.path.relpath(file, folder)).as_posix(): sha256_file(file)
+        for file in files
+    }
 
 
 def output_faults(folder, record):
@@ -187,7 +199,8 @@ def output_faults(folder, record):
     for name, digest in record.outputs.items():
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve().parents[1]):
-            faults[name] = "lies outside of the run"  # not even a hash of it is compared
+            # not even a hash of it is compared
+            faults[name] = "lies outside of the run"
         elif not path.is_file():
             faults[name] = "is gone"
         elif sha256_file(path) != digest:
@@ -205,8 +218,22 @@ def require(folder, remedy="restore it from a copy, or run it again"):
 # --- rows per query: eval.perQuery.<name>.json
 
 PER_QUERY_PREFIX = "eval.perQuery"
-REQUIRED_FIELDS = ["QueryId", "RelevantDocId", "Rank", "Ap1", "Ndcg3", "TopDocId", "TopScore"]
-PER_QUERY_FIELDS = [*REQUIRED_FIELDS, "Top2DocId", "Top2Score", "Top3DocId", "Top3Score"]
+REQUIRED_FIELDS = [
+    "QueryId",
+    "RelevantDocId",
+    "Rank",
+    "Ap1",
+    "Ndcg3",
+    "TopDocId",
+    "TopScore",
+]
+PER_QUERY_FIELDS = [
+    *REQUIRED_FIELDS,
+    "Top2DocId",
+    "Top2Score",
+    "Top3DocId",
+    "Top3Score",
+]
 GROUP = "Group"
 
 
@@ -229,7 +256,9 @@ def read_per_query(path):
     if not records or not all(isinstance(row, dict) for row in records):
         raise InputError(f"{path}: not a list of per-query records")
     names = {name.lower(): name for name in (*PER_QUERY_FIELDS, GROUP)}
-    frame = pd.DataFrame(records).rename(columns=lambda name: names.get(name.lower(), name))
+    frame = pd.DataFrame(records).rename(
+        columns=lambda name: names.get(name.lower(), name)
+    )
     required = frame.reindex(columns=REQUIRED_FIELDS)
     missing = required.columns[required.isna().any()]
     if len(missing):

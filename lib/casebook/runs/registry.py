@@ -55,7 +55,9 @@ RegistryFolders = namedtuple("RegistryFolders", "root home results tenant")
 def locate(domain=None, tenant=None, runs_root=None, default="insurance"):
     """Folders of a domain, by default `default`, and of a tenant; creates nothing."""
     if domain and runs_root:
-        raise InputError("--domain has no effect with --runs-root: leave one of them out")
+        raise InputError(
+            "--domain has no effect with --runs-root: leave one of them out"
+        )
     domain = domain or _setting("RESULTS_DOMAIN")
     tenant = tenant or current_tenant()
     results = evaluations_folder() / paths.valid_name(domain or default, "domain")
@@ -87,7 +89,9 @@ def check_tenant(path, tenant):
 
 
 def _setting(name):
-    ours, theirs = (os.environ.get(f"{prefix}_{name}") for prefix in ("CASEBOOK", "EMBEDDINGSHIFT"))
+    ours, theirs = (
+        os.environ.get(f"{prefix}_{name}") for prefix in ("CASEBOOK", "EMBEDDINGSHIFT")
+    )
     return ours or theirs
 
 
@@ -126,7 +130,9 @@ class Listing:
 def discover(folders):
     root = folders.root
     if not root.is_dir():
-        raise InputError(f"{root}: no such registry: run an experiment, or name --runs-root")
+        raise InputError(
+            f"{root}: no such registry: run an experiment, or name --runs-root"
+        )
     rows = []
     unreadable = {}
     for path in _records_below(root):
@@ -183,7 +189,9 @@ def find_run(listing, name):
         if not found.empty:
             break
     if found.empty:
-        raise InputError(f"no run {name!r} below {listing.root}: see casebook runs list")
+        raise InputError(
+            f"no run {name!r} below {listing.root}: see casebook runs list"
+        )
     if len(found) > 1:
         folders = ", ".join(found["path"][:3])
         raise InputError(f"run {name!r} is not unique: name its folder ({folders})")
@@ -214,11 +222,17 @@ def ranked(listing, metric):
     pattern = metric_key(metric)
     frame = listing.frame
     fits = frame["metric"].str.fullmatch(fnmatch.translate(pattern))
-    rows = frame[fits & frame["success"]].dropna(subset="value").rename(columns={"value": "score"})
+    rows = (
+        frame[fits & frame["success"]]
+        .dropna(subset="value")
+        .rename(columns={"value": "score"})
+    )
     rows["id"] = rows["run"].str.lower()
     order = ["score", "completed", "id", "path"]
     ascending = [not higher_is_better(pattern), False, False, False]
-    return rows.sort_values(order, ascending=ascending, ignore_index=True).drop(columns="id")
+    return rows.sort_values(order, ascending=ascending, ignore_index=True).drop(
+        columns="id"
+    )
 
 
 def best_run(rows, metric):
@@ -227,13 +241,16 @@ def best_run(rows, metric):
     keys = sorted({short_key(key) for key in rows["key"]})
     if len(keys) > 1:
         data = ", ".join(keys)
-        raise Incomparable(f"runs were measured on different data ({data}): name one with --run")
+        raise Incomparable(
+            f"runs were measured on different data ({data}): name one with --run"
+        )
     return rows.iloc[0]
 
 
 # --- the rows behind a metric
 
-TOLERANCE = 2e-6  # stored numbers are rounded to six digits; a mean of such rows differs by less
+# stored numbers are rounded to six digits; a mean of such rows differs by less
+TOLERANCE = 2e-6
 
 
 class NoRows(Exception):
@@ -267,7 +284,8 @@ def query_scores(folder, metric):
     groups = groups_of(by_name.reindex(columns=["group"])["group"], queries)
     scores = pd.to_numeric(by_name[measure], errors="coerce")
     rows = pd.DataFrame({"score": scores, "group": groups}).set_axis(queries)
-    rows = rows.dropna().sort_index()  # what is undefined did not enter the metric either
+    # what is undefined did not enter the metric either
+    rows = rows.dropna().sort_index()
     mean = rows["score"].mean()
     if not abs(mean - value) <= TOLERANCE:
         raise NoRows(f"the rows' mean is {mean:.6f}, the metric {value}")
@@ -297,7 +315,10 @@ def reported_number(folder, metric):
     path = folder.parents[1] / "numbers" / f"{folder.name}.json"
     numbers = each_number(read_json(path)) if path.is_file() else ()
     for names, number in numbers:
-        if ".".join(names[1:]).lower() == metric and abs(number["value"] - value) <= TOLERANCE:
+        if (
+            ".".join(names[1:]).lower() == metric
+            and abs(number["value"] - value) <= TOLERANCE
+        ):
             low, high = number["ci"]
             return number | {"low": low, "high": high}
     try:

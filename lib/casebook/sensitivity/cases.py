@@ -43,13 +43,21 @@ ANNOTATION_COLUMNS = ["case_id", "fact_type", "dispositive", "importance"]
 _FIELDS = "name title sheets annotations account documents neighbours domain real"
 
 
-class CaseCollection(namedtuple("CaseCollection", _FIELDS, defaults=[SHIPPED_DOMAIN, False])):
+class CaseCollection(
+    namedtuple("CaseCollection", _FIELDS, defaults=[SHIPPED_DOMAIN, False])
+):
     """Cases, what somebody says decides them (importance 1 is most), and documents to search."""
 
     def account_table(self):
-        counts = {"documents": len(self.documents), "cases": len(self.sheets), **self.account}
+        counts = {
+            "documents": len(self.documents),
+            "cases": len(self.sheets),
+            **self.account,
+        }
         counts["your own facts"] = "; ".join(self.domain.notes) or "none"
-        return pd.Series(counts).astype(str).rename_axis("what").reset_index(name="value")
+        return (
+            pd.Series(counts).astype(str).rename_axis("what").reset_index(name="value")
+        )
 
 
 def case_sets(dataset, cases=None, corpus=None, facts=None, **said):
@@ -69,7 +77,9 @@ def case_sets(dataset, cases=None, corpus=None, facts=None, **said):
     return [*sets, CaseCollection(*ours, documents, neighbours, real=True)]
 
 
-near_planted = adjacent_sections({"IPC-": {"": ["302", "303", "304", "305", "306", "307"]}}, 1).get
+near_planted = adjacent_sections(
+    {"IPC-": {"": ["302", "303", "304", "305", "306", "307"]}}, 1
+).get
 
 
 def planted_cases(name=PLANTED):
@@ -77,13 +87,17 @@ def planted_cases(name=PLANTED):
     folder = paths.DATA / "counterfactual" / name
     cases = read_cases(folder / "cases.jsonl")
     documents = read_collection(folder)
-    return CaseCollection(PLANTED, "the planted collection", *cases, documents, near_planted)
+    return CaseCollection(
+        PLANTED, "the planted collection", *cases, documents, near_planted
+    )
 
 
 def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
     """Cases of a file, annotated or not, against the documents of a folder."""
     if corpus is None:
-        raise InputError(f"{path}: the cases need documents to search: name their folder (corpus)")
+        raise InputError(
+            f"{path}: the cases need documents to search: name their folder (corpus)"
+        )
     path = Path(path)
     cases = path.stem, f"the cases of {path.name}", *read_cases(path, domain, **said)
     return CaseCollection(*cases, read_collection(corpus), neighbours_or_next, domain)
@@ -112,7 +126,9 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
     for row, cells in reading.table.to_dict("index").items():
         filled = {name: cell for name, cell in cells.items() if cell != ""}
         if is_flat:
-            filled["fact_sheet"] = {name: filled[name] for name in facts if name in filled}
+            filled["fact_sheet"] = {
+                name: filled[name] for name in facts if name in filled
+            }
         where = f"{path}:{row}"
         record = validate_record(where, filled, model)
         case = {"case_id": filled["case_id"], **record.fact_sheet}
@@ -122,7 +138,9 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
         decides |= dict.fromkeys(record.non_dispositive_facts, False)
         n_named = len(record.dispositive_facts) + len(record.non_dispositive_facts)
         if n_named > len(decides):
-            reading.refuse(row, "a fact type is named twice under the facts that decide or do not")
+            reading.refuse(
+                row, "a fact type is named twice under the facts that decide or do not"
+            )
         ranks = record.expert_importance_ranking
         for name in domain.fact_types:
             if name in decides or name in ranks:
@@ -159,12 +177,18 @@ def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN, **said):
         chosen = name or next(iter(sheets))
         if chosen not in sheets or (name is None and len(sheets) > 1):
             some = ", ".join([*sheets][:5])
-            raise InputError(f"{path}: name one of {len(sheets)} cases by --case, such as {some}")
+            raise InputError(
+                f"{path}: name one of {len(sheets)} cases by --case, such as {some}"
+            )
         return sheets[chosen], (reading_text(account),)
     text = read_text(path)
     extraction = extract_sheet(text, path.stem, domain)
     if extractor:
-        extraction = extract_with_model(text, load_language_model(extractor), path.stem, domain)
+        extraction = extract_with_model(
+            text, load_language_model(extractor), path.stem, domain
+        )
     if not present_types(extraction.sheet):
-        raise InputError(f"{path}: no fact was found in the text: write a fact sheet in JSON")
+        raise InputError(
+            f"{path}: no fact was found in the text: write a fact sheet in JSON"
+        )
     return extraction.sheet, extraction.notes

@@ -55,7 +55,9 @@ class FactType(_Entry):
         if bool(self.values) == bool(self.pattern):
             raise ValueError("give either values (words) or pattern (a number)")
         if self.pattern and "value" not in self.pattern.groupindex:
-            raise ValueError("the pattern needs the group (?P<value>...) around its number")
+            raise ValueError(
+                "the pattern needs the group (?P<value>...) around its number"
+            )
         return self
 
     @cached_property
@@ -124,7 +126,9 @@ def validate_record(where, record, model):
 
 def _read(path):
     content = validate_record(path, read_yaml(path), _File)
-    return {act.code: act for act in content.acts}, {kind.name: kind for kind in content.facts}
+    return {act.code: act for act in content.acts}, {
+        kind.name: kind for kind in content.facts
+    }
 
 
 # The tables of the library: acts of India and Singapore.
@@ -211,7 +215,9 @@ def _provisions(match, act):
         numerals = word_lists()["numerals"]
         order = numerals.index(order) + 1 if order in numerals else int(order)
         stem = f"{act}-Order-{order}-Rule-"
-    for number in pattern("one_provision").finditer(match.string, *match.span("numbers")):
+    for number in pattern("one_provision").finditer(
+        match.string, *match.span("numbers")
+    ):
         plain = number[1].replace("-", "")
         yield Provision(act, plain, stem + plain, *number.span())
 
@@ -265,14 +271,24 @@ def adjacent_sections(structure, distance=2):
     for prefix, chapters in structure.items():
         for numbers in chapters.values():
             for number in numbers:
-                gaps = {other: abs(_leading(number) - _leading(other)) for other in numbers}
-                close = [other for other in sorted(gaps, key=gaps.get) if gaps[other] <= distance]
-                near[prefix + number] = tuple(prefix + other for other in close if other != number)
+                gaps = {
+                    other: abs(_leading(number) - _leading(other)) for other in numbers
+                }
+                close = [
+                    other
+                    for other in sorted(gaps, key=gaps.get)
+                    if gaps[other] <= distance
+                ]
+                near[prefix + number] = tuple(
+                    prefix + other for other in close if other != number
+                )
     return near
 
 
 # Sections by chapter of the acts of India and Singapore.
-STRUCTURE = json.loads(Path(__file__).with_name("act_structure.json").read_text(encoding="utf-8"))
+STRUCTURE = json.loads(
+    Path(__file__).with_name("act_structure.json").read_text(encoding="utf-8")
+)
 
 
 @cache

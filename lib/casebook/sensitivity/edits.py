@@ -165,7 +165,13 @@ HOUR = 1 / (365 * 24)  # years
 _UNITS = {
     "ages": {},
     "amounts": {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000},
-    "durations": {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": HOUR},
+    "durations": {
+        "year": 1,
+        "month": 1 / 12,
+        "week": 7 / 365,
+        "day": 1 / 365,
+        "hour": HOUR,
+    },
 }
 LARGEST_FACTOR = 10  # most by which a sum or a length of time changes
 SHORT_DURATION = 7 / 365  # years; up to a week a length may change by more
@@ -317,7 +323,9 @@ class Writer(namedtuple("Writer", "context outcome label")):
 
     def __call__(self, sheet):
         query = facts.query_text(sheet, self.outcome)
-        return f"{query} {self.label}{', '.join(self.context)}." if self.context else query
+        return (
+            f"{query} {self.label}{', '.join(self.context)}." if self.context else query
+        )
 
 
 def with_context(case_id, inert, seed=0, outcome=False):
@@ -343,7 +351,9 @@ def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
         item = f"placebo/-{removed}+{added}/{draw}"
         words = f"{removed} inert word(s)", f"{added} other(s)"
         query = write._replace(context=chosen)(sheet)
-        placebos.append(Edit("Placebo", item, *words, sheet, query, removed, added, noop=False))
+        placebos.append(
+            Edit("Placebo", item, *words, sheet, query, removed, added, noop=False)
+        )
     return placebos
 
 

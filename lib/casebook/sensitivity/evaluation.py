@@ -25,7 +25,9 @@ DECISIVE_DISPLACEMENT = 1.5
 # ---- sensitivity of retrieval to each fact type
 
 
-def sensitivity(edges, measure=FOOTRULE, *, fact_types=FACT_TYPES, n_resamples=10_000, seed=0):
+def sensitivity(
+    edges, measure=FOOTRULE, *, fact_types=FACT_TYPES, n_resamples=10_000, seed=0
+):
     """Excess of the edits of each fact type over their placebos, beside the change by both.
 
     A type without an edit is not assessed. Cases are clusters; p is the sign-flip test of their
@@ -41,7 +43,9 @@ def sensitivity(edges, measure=FOOTRULE, *, fact_types=FACT_TYPES, n_resamples=1
         cases = used.loc[beyond.index, "case_id"]
         of_cases = beyond.groupby(cases, sort=False)
         values = beyond.to_numpy()
-        interval = bootstrap_mean(values, clusters=cases.tolist(), shares=False, **options)
+        interval = bootstrap_mean(
+            values, clusters=cases.tolist(), shares=False, **options
+        )
         row = {
             "fact type": name,
             **interval.row(),
@@ -54,7 +58,9 @@ def sensitivity(edges, measure=FOOTRULE, *, fact_types=FACT_TYPES, n_resamples=1
             "reason": why_undefined(part) if beyond.empty else interval.reason,
         }
         if len(of_cases) > 1:
-            row["p"] = paired_randomization(of_cases.mean().to_numpy(), **options).pvalue
+            row["p"] = paired_randomization(
+                of_cases.mean().to_numpy(), **options
+            ).pvalue
         rows.append(row)
     numbers = dict.fromkeys(["value", "low", "high", "p"], float)
     frame = pd.DataFrame(rows).astype(numbers)
@@ -68,7 +74,9 @@ def why_undefined(edges):
     return next(iter([*reasons, *poor]), "a fact type without an edit")
 
 
-def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES, statuses=(OK,)):
+def case_scores(
+    edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES, statuses=(OK,)
+):
     """Sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
     used = edges[edges["status"].isin(statuses)]
     values = excess(used, measure) if over_placebo else used[measure]
@@ -110,7 +118,9 @@ def _rounded_share(flags):
     return round(float(flags.mean()), 4) if len(flags) else None
 
 
-def documented_evaluation(scores, annotations, threshold=DECISIVE_DISPLACEMENT, edges=0):
+def documented_evaluation(
+    scores, annotations, threshold=DECISIVE_DISPLACEMENT, edges=0
+):
     """Score as the document's code does: averaged over cases, 0 for a case without annotations.
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge
@@ -139,7 +149,9 @@ def _ranked(pairs):
 
 
 def _documented_spearman(of_case):
-    ranks = of_case.sort_values("fact_type")["score"].rank(ascending=False, method="first")
+    ranks = of_case.sort_values("fact_type")["score"].rank(
+        ascending=False, method="first"
+    )
     squares = (ranks - of_case["importance"].astype(float)) ** 2
     n = len(of_case)
     return 1 - 6 * squares.sum() / (n * (n * n - 1))
@@ -173,6 +185,8 @@ def decided_pairs(annotations, **scores):
 
     Left out are pairs without one of these scores.
     """
-    columns = {name: score_pairs(table, annotations)["score"] for name, table in scores.items()}
+    columns = {
+        name: score_pairs(table, annotations)["score"] for name, table in scores.items()
+    }
     pairs = annotations.assign(**columns).dropna(subset=["dispositive", *columns])
     return pairs.astype({"dispositive": bool})

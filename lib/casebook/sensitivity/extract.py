@@ -92,14 +92,21 @@ def _facts_in(text, domain):
     own = further_facts(text, domain)
     found = list(own)
     for kind in ("ages", "amounts", "durations"):
-        found += [fact for fact in list(_numbers(text, kind)) if not _overlaps(fact, found)]
+        found += [
+            fact for fact in list(_numbers(text, kind)) if not _overlaps(fact, found)
+        ]
     found += [fact for fact in _evidence(text) if not _overlaps(fact, own)]
     provisions, n_unknown = find_provisions(text, domain)
     found += [Found("sections_cited", one.id, one.start, one.end) for one in provisions]
-    notes = [f"{n_unknown} provisions of acts that are not known are left out"] if n_unknown else []
+    notes = (
+        [f"{n_unknown} provisions of acts that are not known are left out"]
+        if n_unknown
+        else []
+    )
     kept = {}
     for fact in sorted(found, key=attrgetter("start")):
-        if facts.LISTS[fact.kind][0] not in domain.types:  # which take the place of ours
+        # which take the place of ours
+        if facts.LISTS[fact.kind][0] not in domain.types:
             kept.setdefault(fact.key, fact)
     return kept.values(), notes
 
@@ -151,7 +158,9 @@ _NUMBERS = {
 def _numbers(text, kind):
     # Numbers of a kind that no statute sets, each with what it is about.
     model, about = _NUMBERS[kind]
-    matches = [match for form in _patterns("facts")[kind] for match in form.finditer(text)]
+    matches = [
+        match for form in _patterns("facts")[kind] for match in form.finditer(text)
+    ]
     said = {""}  # two numbers about one subject would contradict each other
     for match in sorted(matches, key=re.Match.start):
         value = quantity(match["value"])
@@ -222,7 +231,9 @@ def further_facts(text, domain):
                 if kind.pattern:
                     value = quantity(match["value"])
                 if not _is_limit(text, match) and not _is_denied(text, match):
-                    fact = facts.FurtherFact(fact_type=kind.name, value=value, unit=kind.unit)
+                    fact = facts.FurtherFact(
+                        fact_type=kind.name, value=value, unit=kind.unit
+                    )
                     found.append(Found("further_facts", fact, *match.span()))
     return found
 
@@ -265,7 +276,9 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     """Extract a fact sheet with a language model; after an unusable answer, by patterns."""
     by_patterns = extract_sheet(text, case_id, domain)
     known = {fact.key for fact in by_patterns.spans}
-    types = {key: list(kind.values or ["a number"]) for key, kind in domain.types.items()}
+    types = {
+        key: list(kind.values or ["a number"]) for key, kind in domain.types.items()
+    }
     prompt = _PROMPT.format(text=text[:LONGEST_READ], types=json.dumps(types))
     try:
         record = {**model.complete_json(prompt, facts.FactSheet), "case_id": case_id}

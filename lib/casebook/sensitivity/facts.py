@@ -6,7 +6,14 @@ from collections import namedtuple
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+)
 
 from casebook.errors import InputError
 from casebook.sensitivity.domain import (
@@ -33,7 +40,9 @@ def number_text(value):
     return f"{as_integer(value):.15g}"
 
 
-Number = Annotated[float, Field(strict=True, ge=0, le=LARGEST_NUMBER), AfterValidator(as_integer)]
+Number = Annotated[
+    float, Field(strict=True, ge=0, le=LARGEST_NUMBER), AfterValidator(as_integer)
+]
 FactName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -122,12 +131,20 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     further = []
     for at, fact in enumerate(sheet.further_facts):
         kind = domain.types.get(fact.fact_type)
-        problem = kind.problem(fact.value) if kind else f"choose from {', '.join(domain.types)}"
+        problem = (
+            kind.problem(fact.value)
+            if kind
+            else f"choose from {', '.join(domain.types)}"
+        )
         if problem:
-            problems.insert(0, f"further_facts.{at}: {fact.fact_type} {str(fact)!r}: {problem}")
+            problems.insert(
+                0, f"further_facts.{at}: {fact.fact_type} {str(fact)!r}: {problem}"
+            )
         unit = fact.unit or getattr(kind, "unit", "")
         further.append(fact.model_copy(update={"unit": unit}))
-    sections = [normalise_section(name, domain) or name for name in sheet.sections_cited]
+    sections = [
+        normalise_section(name, domain) or name for name in sheet.sections_cited
+    ]
     checked = {"sections_cited": tuple(sections), "further_facts": tuple(further)}
     sheet = sheet.model_copy(update=checked)
     if not (empty or present_types(sheet)):
@@ -156,8 +173,13 @@ def contradictions(sheet):
             continue
         subject = number.subject.casefold()
         unit = getattr(number, "unit", "").casefold()
-        if subject and first.setdefault((kind, subject, unit), number.value) != number.value:
-            problems.append(f"{field}: {number} contradicts another number of {subject!r}")
+        if (
+            subject
+            and first.setdefault((kind, subject, unit), number.value) != number.value
+        ):
+            problems.append(
+                f"{field}: {number} contradicts another number of {subject!r}"
+            )
         is_minor = kind == "ages" and sides.get(f"{subject}_type") == "Minor"
         if is_minor and number.value >= ADULT:
             problems.append(f"{field}: a Minor of {number.value} years")
@@ -220,7 +242,10 @@ def query_text(sheet, outcome=False):
     states the outcome, as the documents do.
     """
     evidence = {item.evidence_type for item in sheet.evidence_items[:MOST_EVIDENCE]}
-    parts = {"Sections cited": sheet.sections_cited[:MOST_SECTIONS], "Evidence": sorted(evidence)}
+    parts = {
+        "Sections cited": sheet.sections_cited[:MOST_SECTIONS],
+        "Evidence": sorted(evidence),
+    }
     for kind in NUMBERS:
         numbers = getattr(sheet.numerical_facts, kind)[:MOST_NUMBERS]
         parts[kind.capitalize()] = list(map(_number_in_query, numbers))

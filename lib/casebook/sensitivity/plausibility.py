@@ -50,7 +50,9 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
     marks = _marks(before, edit.item.removeprefix("parties/"), domain)
     known = {} if edit.fact_type in domain.types else word_lists()["rules"]
     for rule in known.get(edit.new, ()):
-        if marks & set(rule.get("if", marks)) and not marks & set(rule.get("unless", ())):
+        if marks & set(rule.get("if", marks)) and not marks & set(
+            rule.get("unless", ())
+        ):
             return Decision(rule["outcome"], rule["reason"])
     return Decision(ACCEPT, "no rule rejects it")
 
@@ -140,12 +142,17 @@ class ModelValidator:
 
     def notes(self):
         # What the model was asked and did not answer, and the cost.
-        notes = [f"{count} answers missing: {why}" for why, count in self.failures.most_common(3)]
+        notes = [
+            f"{count} answers missing: {why}"
+            for why, count in self.failures.most_common(3)
+        ]
         return [*notes, f"the validator: {costs_in_words(self.model.costs)}"]
 
     def __call__(self, before, edit):
         texts = [facts.query_text(sheet) for sheet in (before, edit.sheet)]
-        question = QUESTIONS.format(before=texts[0], change=edit.description, after=texts[1])
+        question = QUESTIONS.format(
+            before=texts[0], change=edit.description, after=texts[1]
+        )
         try:
             answer = self.model.complete_json(question, Judgement)
             judged = Judgement.model_validate(answer, strict=True)
@@ -155,7 +162,9 @@ class ModelValidator:
             return Decision(UNDETERMINED, f"no answer: {why}")
         if judged.plausible and judged.changes_operative_fact:
             return Decision(ACCEPT, "plausible and operative")
-        return Decision(REJECT, "not operative" if judged.plausible else "not plausible")
+        return Decision(
+            REJECT, "not operative" if judged.plausible else "not plausible"
+        )
 
 
 def model_validator(name):
@@ -172,7 +181,9 @@ def accept_rates(decisions, fact_types=FACT_TYPES):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         decided = part[part["outcome"] != UNDETERMINED]
         is_accepted = decided["outcome"].eq(ACCEPT).groupby(decided["case_id"])
-        rate = clustered_wilson(is_accepted.sum().to_numpy(), is_accepted.size().to_numpy())
+        rate = clustered_wilson(
+            is_accepted.sum().to_numpy(), is_accepted.size().to_numpy()
+        )
         counts = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
         rows.append([name, len(part), *counts, rate.estimate, rate.low, rate.high])
     rates = ["rate", "rate low", "rate high"]

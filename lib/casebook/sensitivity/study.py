@@ -89,7 +89,9 @@ class SensitivityStudy:
         scores = self._scores(above, BEYOND, "edits", clusters=used["case_id"])
         rows = scores.estimates(null=0.0).drop(columns="control")
         if above.empty:
-            rows = rows.assign(reason=why_undefined(edges), verdict=verdicts.NOT_MEASURED)
+            rows = rows.assign(
+                reason=why_undefined(edges), verdict=verdicts.NOT_MEASURED
+            )
         rows["level"], rows["baseline"] = used[[FOOTRULE, f"placebo_{FOOTRULE}"]].mean()
         rows["system_phrase"] = f"an edit of a fact under {PHRASES.get(system, system)}"
         return rows.assign(against_phrase="an edit of as many irrelevant words")
@@ -107,12 +109,16 @@ class SensitivityStudy:
         rows["verdict"] = np.select(cases, outcomes, verdicts.UNDECIDED)
         rows["part"] = rows["fact type"].replace(FACTS)
         rows["dataset"] = f"{self.cases.name}_" + rows.pop("fact type")
-        rows = rows.drop(columns=["p", "noops"]).assign(null=0.0, margin=0.0, control=0.0)
+        rows = rows.drop(columns=["p", "noops"]).assign(
+            null=0.0, margin=0.0, control=0.0
+        )
         return self._scores(None, BEYOND, "edits", cluster="cases").described(rows)
 
     def sensitivity(self, system):
         options = {"fact_types": self.cases.domain.fact_types} | self.options
-        return evaluation.sensitivity(self.edges[system], **options).assign(system=system)
+        return evaluation.sensitivity(self.edges[system], **options).assign(
+            system=system
+        )
 
     def placebos_above(self, system, threshold=DECISIVE_DISPLACEMENT):
         """Share of all placebo edits above a displacement: a frame of one estimate, or of none."""
@@ -145,9 +151,14 @@ class SensitivityStudy:
     def areas(self):
         """AUROC of the excess of every system, and of the fact type alone, by pairs."""
         scores = self.pairs[[*self.systems, TYPE_ALONE]]
-        rows = frames.areas(self.pairs["dispositive"], scores, self.pairs["case_id"].tolist())
-        is_exact = rows["value"].eq(0.5) & rows["low"].isna()  # every pair scores the same
-        rows["verdict"] = frames.interval_verdicts(rows, 0.5).mask(is_exact, verdicts.NO_DIFFERENCE)
+        rows = frames.areas(
+            self.pairs["dispositive"], scores, self.pairs["case_id"].tolist()
+        )
+        # every pair scores the same
+        is_exact = rows["value"].eq(0.5) & rows["low"].isna()
+        rows["verdict"] = frames.interval_verdicts(rows, 0.5).mask(
+            is_exact, verdicts.NO_DIFFERENCE
+        )
         return self._described(rows.assign(null=0.5, margin=verdicts.margin_of(AREA)))
 
     def against_simple(self, system, margin=None):
@@ -158,7 +169,9 @@ class SensitivityStudy:
         simple = [TYPE_ALONE, "bm25"]
         simple = [name for name in simple if name in self.pairs and name != system]
         rows = self._contrasts([(system, name) for name in simple], margin)
-        rows = rows.sort_values("baseline", ascending=False, kind="stable", ignore_index=True)
+        rows = rows.sort_values(
+            "baseline", ascending=False, kind="stable", ignore_index=True
+        )
         rows = rows.assign(role="", family="simple baselines")
         if len(rows) > 1:
             rows.loc[0, "role"] = f"the best of {len(rows)} simple baselines"
@@ -168,7 +181,9 @@ class SensitivityStudy:
         """AUROC of the excess minus that of the documented mean displacement."""
         rows = []
         for system in self.systems:
-            rows.append(self._contrasts([(system, f"{system}, {DOCUMENTED_SCORE}")], margin))
+            rows.append(
+                self._contrasts([(system, f"{system}, {DOCUMENTED_SCORE}")], margin)
+            )
         rows = pd.concat(rows, ignore_index=True).assign(against=DOCUMENTED_SCORE)
         return self._described(rows.assign(role="", family="documented measure"))
 
@@ -176,19 +191,30 @@ class SensitivityStudy:
         # So many contrasts hold together.
         margin = verdicts.margin_of(AREA) if margin is None else margin
         scores = self.pairs.select_dtypes(float).drop(columns="importance")
-        both = self.pairs["dispositive"], scores, contrasted, self.pairs["case_id"].tolist()
+        both = (
+            self.pairs["dispositive"],
+            scores,
+            contrasted,
+            self.pairs["case_id"].tolist(),
+        )
         rows = frames.area_contrasts(*both, level=1 - 0.05 / len(contrasted))
         outcomes = []
         for row in rows.itertuples():
-            outcomes.append(verdicts.verdict_of(row.low, row.high, margin, reason=row.reason))
+            outcomes.append(
+                verdicts.verdict_of(row.low, row.high, margin, reason=row.reason)
+            )
         is_missing = rows["difference"].isna()
         rows["verdict"] = pd.Series(outcomes).mask(is_missing, verdicts.NOT_MEASURED)
-        return rows.assign(comparisons=len(contrasted), margin=margin, control=0.5, note="")
+        return rows.assign(
+            comparisons=len(contrasted), margin=margin, control=0.5, note=""
+        )
 
     def _described(self, rows):
         if self.pairs.empty:
             rows = rows.assign(reason=why_undefined(self.edges[self.systems[0]]))
-        scores = self._scores(None, AREA, "pairs of case and fact type", cluster="cases")
+        scores = self._scores(
+            None, AREA, "pairs of case and fact type", cluster="cases"
+        )
         return scores.described(rows.assign(control_name="chance"))
 
     def documented_table(self, threshold=DECISIVE_DISPLACEMENT):
@@ -205,22 +231,38 @@ class SensitivityStudy:
             scores = evaluation.documented_scores(edges, cases, types)
             of_all = scores, annotations, threshold
             outcomes = self.decisions(system)["outcome"]
-            rows[name, "as documented"] = evaluation.stated_evaluation(*of_all, outcomes)
-            rows[name, "as in its code"] = evaluation.documented_evaluation(*of_all, len(edges))
+            rows[name, "as documented"] = evaluation.stated_evaluation(
+                *of_all, outcomes
+            )
+            rows[name, "as in its code"] = evaluation.documented_evaluation(
+                *of_all, len(edges)
+            )
             excesses = evaluation.case_scores(edges, fact_types=types)
-            ranked = evaluation.importance_agreement(excesses, annotations, **self.options)
+            ranked = evaluation.importance_agreement(
+                excesses, annotations, **self.options
+            )
             rows[name, "standard"] = ranked
-        table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["system", "computed"])
+        table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(
+            ["system", "computed"]
+        )
         return table.rename(columns=lambda name: name.replace("_", " ")).reset_index()
 
     # --- what was tried
 
     def decisions(self, system):
-        rows = [(tree.case_id, *row) for tree in self.trees[system] for row in tree.decisions]
-        return pd.DataFrame(rows, columns=["case_id", "node", "fact_type", "outcome", "reason"])
+        rows = [
+            (tree.case_id, *row)
+            for tree in self.trees[system]
+            for row in tree.decisions
+        ]
+        return pd.DataFrame(
+            rows, columns=["case_id", "node", "fact_type", "outcome", "reason"]
+        )
 
     def rows(self):
-        tables = [pd.concat(part, names=["system"]) for part in (self.edges, self.placebos)]
+        tables = [
+            pd.concat(part, names=["system"]) for part in (self.edges, self.placebos)
+        ]
         return pd.concat(tables).reset_index("system").reset_index(drop=True)
 
     def tables(self, system, threshold=DECISIVE_DISPLACEMENT):
@@ -234,7 +276,9 @@ class SensitivityStudy:
         if len(self.cases.annotations):
             tables["COUNTERCASE's evaluation"] = self.documented_table(threshold)
             tables["Facts that decide"] = self.areas()
-            tables["Facts that decide, against simple baselines"] = self.against_simple(system)
+            tables["Facts that decide, against simple baselines"] = self.against_simple(
+                system
+            )
         for title, table in tables.items():
             tables[title] = table.dropna(axis=1, how="all").filter(regex="^(?!.*_)")
         return tables
@@ -247,7 +291,9 @@ class SensitivityStudy:
 
 def gaps(sheets, domain, annotations=None):
     """What cases lack, a line for each, before anything is searched."""
-    edits = [single_fact_edits(sheet, neighbours_or_next, domain=domain) for sheet in sheets]
+    edits = [
+        single_fact_edits(sheet, neighbours_or_next, domain=domain) for sheet in sheets
+    ]
     edited = {edit.fact_type for of_sheet in edits for edit in of_sheet}
     for name in domain.fact_types:
         if name not in edited:
@@ -284,7 +330,9 @@ def run_sensitivity_study(
     return SensitivityStudy(cases, trees, edges, placebos, options)
 
 
-def run_case(sheet, documents, settings, validator, domain, *, mode="full", encoder=None, k=10):
+def run_case(
+    sheet, documents, settings, validator, domain, *, mode="full", encoder=None, k=10
+):
     search = case_search(mode, CorpusIndex(documents, encoder), k)
     grown = [sheet], search, settings, neighbours_or_next, validator
     (tree,) = grow_trees(*grown, domain=domain)
@@ -305,10 +353,13 @@ def wording_pairs(dataset, encoder):
 
     Where there are answers, both are also each other's nearest in their group.
     """
-    queries = dataset.queries.assign(group=dataset.queries["query_id"].map(dataset.groups or {}))
+    queries = dataset.queries.assign(
+        group=dataset.queries["query_id"].map(dataset.groups or {})
+    )
     kinds = [name for name in ("group", "answer") if name in queries]
     kind = queries.groupby(kinds).ngroup()
-    run = kind.ne(kind.shift()).cumsum()  # of neighbours of one kind, of which each two are a pair
+    # of neighbours of one kind, of which each two are a pair
+    run = kind.ne(kind.shift()).cumsum()
     is_odd = kind.groupby(run).cumcount() % 2 == 0
     is_pair = is_odd & kind.eq(kind.shift(-1)) & (kind >= 0)
     first = np.flatnonzero(is_pair)
@@ -336,7 +387,9 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
     encoder = load_encoder(encoder) if isinstance(encoder, str) else encoder
     pairs = wording_pairs(dataset, encoder)
     if pairs["group"].nunique() < 2:
-        raise InputError(f"{dataset.key}: no paraphrases of questions of two groups: name such")
+        raise InputError(
+            f"{dataset.key}: no paraphrases of questions of two groups: name such"
+        )
     groups = pairs["group"].to_numpy()
     order = np.random.default_rng([seed, 7]).permutation(len(pairs))
     strangers = []  # for each question one of another group, at random
@@ -349,9 +402,14 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
     phrases = {}
     for system in systems:
         search = case_search(system, index, k)
-        lists, others = (search(pairs[column].tolist()) for column in ("first", "second"))
+        lists, others = (
+            search(pairs[column].tolist()) for column in ("first", "second")
+        )
         stranger = OTHER_QUESTION.format(system)
-        compared = {system: others, stranger: [others[position] for position in strangers]}
+        compared = {
+            system: others,
+            stranger: [others[position] for position in strangers],
+        }
         for name, found in compared.items():
             both = zip(lists, found, strict=True)
             values[name] = [normalised_footrule(a.cases, b.cases, k) for a, b in both]
@@ -359,8 +417,14 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
         names |= {system: f"{name}, other wording", stranger: f"{name}, other question"}
         phrases[system] = f"another wording under {PHRASES.get(system, system)}"
         phrases[stranger] = "another question"
-    values = pd.DataFrame(values, dtype=float).fillna(0.0)  # two empty lists are the same
+    # two empty lists are the same
+    values = pd.DataFrame(values, dtype=float).fillna(0.0)
     of_data = dataset.name, dataset.card.title if dataset.card else dataset.name
-    about = {"cluster": "groups of questions", "names": names, "phrases": phrases, "seed": seed}
+    about = {
+        "cluster": "groups of questions",
+        "names": names,
+        "phrases": phrases,
+        "seed": seed,
+    }
     about |= {"unit": "pairs of wordings", "clusters": pairs["group"]} | options
     return Scores(values, "footrule between wordings", *of_data, **about)

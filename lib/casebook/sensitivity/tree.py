@@ -52,10 +52,14 @@ class Node:
     ranking: CaseRanking = NOTHING
 
     def displacement(self, k):
-        return rankshift.mean_displacement(self.parent.ranking.cases, self.ranking.cases, k)
+        return rankshift.mean_displacement(
+            self.parent.ranking.cases, self.ranking.cases, k
+        )
 
     def child(self, name, edit):
-        return Node(f"{self.name}.{name}", self, edit, edit.sheet, edit.query, self.depth + 1)
+        return Node(
+            f"{self.name}.{name}", self, edit, edit.sheet, edit.query, self.depth + 1
+        )
 
 
 _FIELDS = "k settings domain write terms nodes states placebos noops decisions"
@@ -132,7 +136,9 @@ def grow_trees(
         inert = edits.inert_words(search.vocabulary, sheets, domain)
     trees = []
     for sheet in sheets:
-        write = edits.with_context(sheet.case_id, inert, settings.seed, settings.original)
+        write = edits.with_context(
+            sheet.case_id, inert, settings.seed, settings.original
+        )
         terms = search.vocabulary.terms(sheet)
         root = Node("r", None, None, sheet, write(sheet))
         grown = [root], {sheet_hash(sheet)}, [], [], []
@@ -145,7 +151,9 @@ def grow_trees(
         for tree, node in level:
             children = _children(tree, node, neighbours, validator)
             grown += [(tree, child) for child in children]
-            placebos += [(tree, placebo) for placebo in _placebos(tree, node, children, inert)]
+            placebos += [
+                (tree, placebo) for placebo in _placebos(tree, node, children, inert)
+            ]
         _search_level(search, grown + placebos)
         level = []
         for tree, node in grown:
@@ -195,7 +203,9 @@ def _placebos(tree, node, children, inert):
     placebos = []
     if tree.write.context:
         for size in sorted(sizes - {(0, 0)}):
-            placebos += edits.placebo_edits(node.sheet, tree.write, *size, inert, draws, seed)
+            placebos += edits.placebo_edits(
+                node.sheet, tree.write, *size, inert, draws, seed
+            )
     placebos = [node.child(edit.item, edit) for edit in placebos]
     tree.placebos.extend(placebos)
     return placebos
@@ -237,7 +247,9 @@ class CaseSearch:
             result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)
             lists = result.run(range(len(queries))).values()
         else:  # a function of one's own
-            lists = scores_by_callable(self.retriever, queries, self._fetch, self._case_of)
+            lists = scores_by_callable(
+                self.retriever, queries, self._fetch, self._case_of
+            )
         return [self._distinct(*both) for both in zip(lists, exclude, strict=True)]
 
     def _distinct(self, scores, excluded):
@@ -261,7 +273,16 @@ OK = "ok"
 NOOP = "noop"
 POOR_QUERY = "poor_query"
 _FACT = ("fact_type", "item", "old", "new", "removed", "added")
-_COLUMNS = ["case_id", "parent", "node", "depth", *_FACT, "status", "reason", *EDGE_MEASURES]
+_COLUMNS = [
+    "case_id",
+    "parent",
+    "node",
+    "depth",
+    *_FACT,
+    "status",
+    "reason",
+    *EDGE_MEASURES,
+]
 _SIZE = ["case_id", "parent", "removed", "added"]
 
 
@@ -281,7 +302,11 @@ def edge_frame(trees):
     valid = placebos[placebos["status"] == OK].groupby(_SIZE)
     means = valid[[*EDGE_MEASURES]].mean().astype(float).add_prefix("placebo_")
     frame = _rows(edges).join(means, on=_SIZE)
-    why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees}).astype(object)
+    why = (
+        frame["case_id"]
+        .map({tree.case_id: tree.no_placebo for tree in trees})
+        .astype(object)
+    )
     frame["no_placebo"] = why.where(frame[f"placebo_{FOOTRULE}"].isna(), None)
     return frame
 
@@ -309,5 +334,7 @@ def _rows(edges):
         fact = [getattr(node.edit, column) for column in _FACT]
         names = tree.case_id, node.parent.name, node.name, node.depth
         rows.append([*names, *fact, status, reason, *moved])
-    types = dict.fromkeys(EDGE_MEASURES, float) | dict.fromkeys(["depth", "removed", "added"], int)
+    types = dict.fromkeys(EDGE_MEASURES, float) | dict.fromkeys(
+        ["depth", "removed", "added"], int
+    )
     return pd.DataFrame(rows, columns=_COLUMNS).astype(types)

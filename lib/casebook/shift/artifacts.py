@@ -43,7 +43,8 @@ RESULT = "shift-training-result"
 STATS = "training_stats.json"
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
 _STEMS = {"map@1": "Map", "ndcg@3": "Ndcg3"}
-_NEEDED = {"DeltaVector", "IsCancelled", "Labels", "Scale", "SelectionScore"}  # of a training
+# of a training
+_NEEDED = {"DeltaVector", "IsCancelled", "Labels", "Scale", "SelectionScore"}
 # What a shift is learned on, and with which settings.
 Setup = namedtuple("Setup", "dataset embedder mode hard_negatives by seed")
 
@@ -87,23 +88,33 @@ def names_of(dataset):
 def train_shift(setup, root):
     """Learn on the training queries, choose the scale on the development queries, store both."""
     data, parts, labels = prepare(setup)
-    shift = learn_posneg(parts["train"], setup.mode, hard_negatives=setup.hard_negatives)
+    shift = learn_posneg(
+        parts["train"], setup.mode, hard_negatives=setup.hard_negatives
+    )
     dev = parts["dev"]
     means = {}
     for scale in CANDIDATE_SCALES:
-        found = dev.score(dev.queries + scale * shift.move(dev.queries), DOCUMENTED_MEASURES)
+        found = dev.score(
+            dev.queries + scale * shift.move(dev.queries), DOCUMENTED_MEASURES
+        )
         means[scale] = found.mean().set_axis(SELECTION_WEIGHTS)
     before = means[0.0]
     scale = max(means, key=lambda scale: selection_score(before, means[scale]))
     workflow, _ = names_of(data.dataset)
-    folder, values = write_training(root, workflow, shift, before, means[scale], scale, labels)
-    write_json(folder / "split.json", {part: rows.query_ids for part, rows in parts.items()})
+    folder, values = write_training(
+        root, workflow, shift, before, means[scale], scale, labels
+    )
+    write_json(
+        folder / "split.json", {part: rows.query_ids for part, rows in parts.items()}
+    )
     return folder, values, shift.stats
 
 
 def selection_score(before, after):
     """Weighted gain of both documented measures, by which scale and best training are chosen."""
-    gain = sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
+    gain = sum(
+        weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items()
+    )
     return round(gain, 12)  # what is below decides no tie
 
 
@@ -136,7 +147,9 @@ def write_training(root, workflow, shift, before, after, scale, labels):
     }
     write_json(folder / STATS, shift.stats)
     write_json(folder / f"{RESULT}.json", values)
-    components = pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1].head(8)
+    components = (
+        pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1].head(8)
+    )
     largest = components.map("{:+z.6f}".format).add_prefix("dimension ").to_dict()
     shown = {"DeltaVector": "its largest components are the dimensions below"}
     _write_readable(folder / f"{RESULT}.md", values | shown | largest)
@@ -173,13 +186,19 @@ def best_training(root, workflow, newest=False):
 
     The best is chosen among those that were not cancelled, if there is one.
     """
-    paths = sorted(Path(root).glob(f"{workflow}-training_*/{RESULT}.json"), reverse=True)
+    paths = sorted(
+        Path(root).glob(f"{workflow}-training_*/{RESULT}.json"), reverse=True
+    )
     if not paths:
-        raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
+        raise InputError(
+            f"{root}: no training of {workflow}: use 'casebook shift train' first"
+        )
     if newest:
         return read_training(paths[0].parent)
     found = [read_training(path.parent) for path in paths]
-    return max(found, key=lambda values: (not values["IsCancelled"], values["SelectionScore"]))
+    return max(
+        found, key=lambda values: (not values["IsCancelled"], values["SelectionScore"])
+    )
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
@@ -210,7 +229,9 @@ def applied_shift(training, labels, scale=None):
 
 def why_unmoved(values, scale):
     if values["IsCancelled"]:
-        return f"no shift is applied: the training was cancelled: {values['CancelReason']}"
+        return (
+            f"no shift is applied: the training was cancelled: {values['CancelReason']}"
+        )
     if scale == 0:
         return (
             "no shift is applied: the scale is 0, which training chooses if no scale raises the "
@@ -230,7 +251,9 @@ def run_shift(setup, training, layout, *, scale=None):
     clusters = group_labels(test)
     metrics = {}
     for measure in SHIFT_MEASURES:
-        systems = pd.DataFrame({system: frame[measure] for system, frame in scores.items()})
+        systems = pd.DataFrame(
+            {system: frame[measure] for system, frame in scores.items()}
+        )
         means, gains = means_and_gains(systems, clusters)
         delta = gains["posneg"]
         if note:
@@ -257,7 +280,8 @@ def run_shift(setup, training, layout, *, scale=None):
     write_json(folder / "metrics-posneg.json", values)
     _write_readable(folder / "metrics-posneg.md", values)
     groups = pd.Series(clusters)
-    if test.dataset.groups is not None:  # names of the data; groups that share a question are one
+    # names of the data; groups that share a question are one
+    if test.dataset.groups is not None:
         own = pd.Series(test.query_ids).map(test.dataset.groups).groupby(clusters)
         groups = own.transform(lambda names: "+".join(sorted(set(names))))
     records = []
@@ -265,7 +289,9 @@ def run_shift(setup, training, layout, *, scale=None):
     for system, (record_name, applied) in systems.items():
         rows = per_query(test, vectors[system]).assign(Group=groups)
         write_per_query(folder / per_query_name(system), rows)
-        means = {measure: numbers[system]["value"] for measure, numbers in metrics.items()}
+        means = {
+            measure: numbers[system]["value"] for measure, numbers in metrics.items()
+        }
         record = RunRecord.model_construct(
             run_id=uuid.uuid4().hex,
             workflow=record_name,
@@ -303,7 +329,8 @@ def run_evaluators(
     decision="bound",
 ):
     """Run the evaluators on the test queries, decide on the shift, write manifest and gate."""
-    profile_rules(profile, eps)  # an unknown profile is refused before any vector is computed
+    # an unknown profile is refused before any vector is computed
+    profile_rules(profile, eps)
     _, parts, labels = prepare(setup)
     started = now()
     test = parts["test"]
@@ -312,7 +339,9 @@ def run_evaluators(
     evaluation = evaluate_shift(test, test.queries + move, baseline=baseline, mode=mode)
     kind = "evaluation+baseline" if baseline else "evaluation"
     run_id = uuid.uuid4().hex
-    folder = evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
+    folder = (
+        evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
+    )
     n, dimensions = test.documents.shape
     manifest = {
         "kind": kind,

@@ -34,7 +34,8 @@ class EmbeddedDataset:
     query_ids: list
     queries: np.ndarray
     documents: np.ndarray
-    pools: list = field(repr=False)  # of each query: the documents it ranks, by descending id
+    # of each query: the documents it ranks, by descending id
+    pools: list = field(repr=False)
     relevant: list = field(repr=False)  # of each query: which of its pool are relevant
     dropped: dict = field(default_factory=dict)
 
@@ -115,7 +116,9 @@ def embed(dataset, encoder="minilm"):
         dataset,
         list(pools),
         np.asarray(encoder.encode_queries(texts[list(pools)].tolist()), dtype=float),
-        np.asarray(encoder.encode_documents(dataset.documents["text"].tolist()), dtype=float),
+        np.asarray(
+            encoder.encode_documents(dataset.documents["text"].tolist()), dtype=float
+        ),
         list(pools.values()),
         list(relevant.values()),
         dropped,
@@ -131,7 +134,9 @@ def per_query(data, vectors):
         best = itertools.chain.from_iterable(zip(documents, cosines, strict=True))
         record = dict(zip(_TOP_FIELDS, best, strict=False))
         records.append(record | {"RelevantDocId": documents[first], "Rank": first + 1})
-    frame = pd.DataFrame(records, columns=list(PER_QUERY_FIELDS)).assign(QueryId=data.query_ids)
+    frame = pd.DataFrame(records, columns=list(PER_QUERY_FIELDS)).assign(
+        QueryId=data.query_ids
+    )
     scores = data.score(vectors, DOCUMENTED_MEASURES)
     frame[["Ap1", "Ndcg3"]] = scores.to_numpy()
     return frame
@@ -157,7 +162,9 @@ def divide(data, *, by="group", seed=0):
     groups = largest_first(dict(enumerate(group_labels(data, by))), seed)
     parts = _filled(groups, [len(data) * share for share in SPLIT_SHARES.values()])
     if not all(parts):
-        raise InputError(f"{data.dataset.key}: {len(groups)} groups of queries are too few")
+        raise InputError(
+            f"{data.dataset.key}: {len(groups)} groups of queries are too few"
+        )
     return dict(zip(SPLIT_SHARES, parts, strict=True))
 
 

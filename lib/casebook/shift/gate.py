@@ -18,7 +18,13 @@ from casebook.readers import read_yaml
 from casebook.stats.intervals import FEWEST, bounds_text, too_few
 from casebook.stats.samples import check_choice, number_or_none
 from casebook.tables import reason_text
-from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, UNDECIDED, gate_verdict, worst_verdict
+from casebook.verdicts import (
+    FAIL,
+    NO_UNIT_DIFFERS,
+    UNDECIDED,
+    gate_verdict,
+    worst_verdict,
+)
 
 COSINE = "CosineSimilarityEvaluator"
 MARGIN = "MarginEvaluator"
@@ -38,7 +44,9 @@ GateReport = namedtuple("GateReport", "verdict checks")
 
 def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     """Run all evaluators on shifted queries, and on the unshifted ones."""
-    sides = {"shift": vectors, "baseline": data.queries} if baseline else {"shift": vectors}
+    sides = (
+        {"shift": vectors, "baseline": data.queries} if baseline else {"shift": vectors}
+    )
     frames = {side: pd.DataFrame(index=data.query_ids) for side in sides}
     durations = {}
     for name in EVALUATORS:
@@ -68,7 +76,8 @@ def _evaluator(name, data, vectors, mode):
     scores = data.scores(vectors)
     if name == COSINE:
         return [cosines.mean() for cosines in scores]
-    if name == MARGIN:  # best minus second-best cosine; 0 with one reference, as documented
+    # best minus second-best cosine; 0 with one reference, as documented
+    if name == MARGIN:
         best = [np.sort(cosines)[-2:] for cosines in scores]
         return [np.diff(two).sum() for two in best]
     # The first reference is the relevant one, and ties keep the references' order.
@@ -86,7 +95,13 @@ def profile_rules(name, eps=None):
 
 
 def judge_shift(
-    result, profile="documented", *, eps=None, decision="bound", clusters=None, **resampling
+    result,
+    profile="documented",
+    *,
+    eps=None,
+    decision="bound",
+    clusters=None,
+    **resampling,
 ):
     """Decide by its evaluator run whether a shift is not worse than no shift, within a tolerance.
 
@@ -97,7 +112,9 @@ def judge_shift(
     for name, threshold in profile_rules(profile, eps).items():
         check = {"metric": f"{name}.delta", "n": len(result.shifted), "eps": threshold}
         check["delta"] = result.metrics[f"{name}.delta"]
-        scores = pd.DataFrame({"now": result.shifted[name], "before": result.baseline[name]})
+        scores = pd.DataFrame(
+            {"now": result.shifted[name], "before": result.baseline[name]}
+        )
         if result.degenerate:
             reason = f"{len(result.degenerate)} degenerate vectors"
             check |= {"low": None, "high": None, "verdict": FAIL, "reason": reason}
@@ -115,7 +132,10 @@ def _decided(row, threshold, decision, clusters):
     found = {"low": low, "high": high, "reason": row["reason"]}
     if decision == "bound" and row["groups"] < FEWEST:
         # Neither equal scores of so few groups nor an interval over queries speak for new groups.
-        return found | {"verdict": UNDECIDED, "reason": too_few(row["groups"], clusters)}
+        return found | {
+            "verdict": UNDECIDED,
+            "reason": too_few(row["groups"], clusters),
+        }
     if decision == "point" or row["reason"] in (NO_UNIT_DIFFERS, "no_variation"):
         low = high = row["difference"]
     return found | {"verdict": gate_verdict(low, high, -threshold, inclusive=True)}

@@ -69,7 +69,9 @@ class AdditiveShift:
         return f"Delta norm {self.norm:.3g} below epsilon {self.cancel_epsilon:.3g}"
 
     def move(self, queries):
-        return np.tile(0 * self.vector if self.cancel_reason else self.vector, (len(queries), 1))
+        return np.tile(
+            0 * self.vector if self.cancel_reason else self.vector, (len(queries), 1)
+        )
 
 
 def learn_posneg(
@@ -127,7 +129,9 @@ def learn_posneg(
     """
     check_choice("mode", mode, TRAINING_MODES)
     if mode == "posneg-relative":
-        max_norm = RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1)))
+        max_norm = RELATIVE_CLIP * float(
+            np.median(np.linalg.norm(data.queries, axis=1))
+        )
     if mode == "posneg-contrast":
         found = _contrasts(data)
         pairs = set()
@@ -193,7 +197,9 @@ def _contrasts(data):
     for relevant, pool in zip(data.relevant, data.pools, strict=True):
         if not relevant.all():
             documents = data.documents[pool]
-            directions.append(documents[relevant].mean(axis=0) - documents[~relevant].mean(axis=0))
+            directions.append(
+                documents[relevant].mean(axis=0) - documents[~relevant].mean(axis=0)
+            )
     return np.reshape(directions, (-1, data.documents.shape[1]))
 
 
@@ -244,11 +250,15 @@ class CrossFit:
     def choices(self):
         """What each fold chose without its questions, and what happened in learning."""
         rows = []
-        for fold, (shift, options, scale, _) in zip(self.folds, self.selections, strict=True):
+        for fold, (shift, options, scale, _) in zip(
+            self.folds, self.selections, strict=True
+        ):
             lengths = np.linalg.norm(shift.move(self.data.queries[fold]), axis=1)
             chosen = {"scale": scale, "length": lengths.mean(), **options}
             learned = {name: shift.stats.get(key) for key, name in LEARNED.items()}
-            rows.append({"fold": len(rows) + 1, "held out": len(fold), **chosen, **learned})
+            rows.append(
+                {"fold": len(rows) + 1, "held out": len(fold), **chosen, **learned}
+            )
         return pd.DataFrame(rows)
 
 

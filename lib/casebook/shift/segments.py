@@ -19,7 +19,9 @@ APPLY = "ApplyShift"
 SKIP = "SkipShift"
 _WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
 
-Metric = Annotated[Literal["map@1", "ndcg@3"], BeforeValidator(lambda name: str(name).lower())]
+Metric = Annotated[
+    Literal["map@1", "ndcg@3"], BeforeValidator(lambda name: str(name).lower())
+]
 Decision = Annotated[
     Literal["ApplyShift", "SkipShift"],
     BeforeValidator(lambda word: _WORDS.get(str(word).lower(), word)),
@@ -30,7 +32,9 @@ class Segments(BaseModel):
     """A segments file: two per-query files, and for each query whether to shift it."""
 
     metric: Metric = "ndcg@3"
-    baseline: Path = Field(validation_alias=AliasChoices("baselinepath", "variantapath"))
+    baseline: Path = Field(
+        validation_alias=AliasChoices("baselinepath", "variantapath")
+    )
     shifted: Path = Field(validation_alias=AliasChoices("posnegpath", "variantbpath"))
     decisions: dict[str, Decision]
 
@@ -41,7 +45,9 @@ def read_segments(path):
     if not isinstance(raw, dict):
         raise InputError(f"{path}: not a segments file: it holds no object")
     try:
-        segments = Segments.model_validate({name.lower(): value for name, value in raw.items()})
+        segments = Segments.model_validate(
+            {name.lower(): value for name, value in raw.items()}
+        )
     except ValidationError as error:
         raise InputError(f"{path}: {first_problem(error)}") from None
     segments.baseline = Path(path).parent / segments.baseline
@@ -59,7 +65,9 @@ def compare_segments(segments, *, seed=0):
     undecided = used.difference(decisions.index, sort=False)
     if len(undecided):
         missing = f"{len(undecided)} of {len(used)} queries have no decision"
-        raise InputError(f"{missing} (first: {undecided[0]}): give each {APPLY} or {SKIP}")
+        raise InputError(
+            f"{missing} (first: {undecided[0]}): give each {APPLY} or {SKIP}"
+        )
     apply = decisions[used] == APPLY
     groups = base.loc[used, GROUP]
     n = len(used)

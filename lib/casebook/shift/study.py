@@ -41,9 +41,22 @@ _VARIANTS = {RANDOM: "random", LEAKING: "single questions", IN_SAMPLE: "in sampl
 # Ends of what a learner can choose from, and what else there was.
 _ENDS = {
     "scale": ([max(CANDIDATE_SCALES)], "the largest tried"),
-    "penalty": ([options["penalty"] for options in LEARNERS[RIDGE]], "of 1 and 10 tried"),
+    "penalty": (
+        [options["penalty"] for options in LEARNERS[RIDGE]],
+        "of 1 and 10 tried",
+    ),
 }
-_GATE_COLUMNS = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
+_GATE_COLUMNS = [
+    "shift",
+    "metric",
+    "delta",
+    "low",
+    "high",
+    "eps",
+    "n",
+    "verdict",
+    "reason",
+]
 _SYSTEMS = read_yaml(Path(__file__).parent / "systems.yml")
 NAMES = {key: system["name"] for key, system in _SYSTEMS.items()}
 PHRASES = {key: system["phrase"] for key, system in _SYSTEMS.items()}
@@ -88,7 +101,9 @@ class ShiftStudy(ScoredSystems):
     @cached_property
     def unmoved(self):
         """Systems that moved no query, and why: they were not measured."""
-        reasons = {name: fit.unmoved() for name, fit in (self.fits | self.others).items()}
+        reasons = {
+            name: fit.unmoved() for name, fit in (self.fits | self.others).items()
+        }
         for name in self.main:
             reasons[RANDOM.format(name)] = reasons[name]
         return {name: reason for name, reason in reasons.items() if reason}
@@ -103,8 +118,11 @@ class ShiftStudy(ScoredSystems):
         """The questions that an answer is about, within a question."""
         groups = self.dataset.cluster
         number = len(set(self.clusters))
-        if self.by == "group" and number < FEWEST:  # an interval says nothing of further groups
-            return f"questions of these {number} {groups}, each time trained on the others"
+        # an interval says nothing of further groups
+        if self.by == "group" and number < FEWEST:
+            return (
+                f"questions of these {number} {groups}, each time trained on the others"
+            )
         return {
             "document": "questions about documents that it was not trained on",
             "query": f"new questions of the {groups} that it was trained on",
@@ -125,7 +143,9 @@ class ShiftStudy(ScoredSystems):
             texts = []
             for column, (ends, tried) in _ENDS.items():
                 counts = choices[column].value_counts().reindex(ends).dropna().items()
-                chosen = [f"{end:g} in {n:.0f} of {len(choices)} folds" for end, n in counts]
+                chosen = [
+                    f"{end:g} in {n:.0f} of {len(choices)} folds" for end, n in counts
+                ]
                 if chosen:
                     texts.append(f"{column} {' and '.join(chosen)}, {tried}")
             if texts:
@@ -159,7 +179,9 @@ def run_shift_study(
     others = {}
     for name in main:
         if by != "query":
-            others[LEAKING.format(name)] = cross_fit(data, name, k=k, by="query", seed=seed)
+            others[LEAKING.format(name)] = cross_fit(
+                data, name, k=k, by="query", seed=seed
+            )
         others[IN_SAMPLE.format(name)] = fit_in_sample(data, name)
     frames = {BASELINE: data.score(data.queries, measures)}
     for name, fit in (fits | others).items():
@@ -218,7 +240,9 @@ def gate_table(study, systems, **resampling):
     checks = []
     for system in systems:
         if system in study.unmoved:
-            checks.append({"shift": study.names[system], "reason": study.unmoved[system]})
+            checks.append(
+                {"shift": study.names[system], "reason": study.unmoved[system]}
+            )
             continue
         evaluation = evaluate_shift(study.data, study.fits[system].shifted())
         report = judge_shift(evaluation, clusters=study.clusters, **resampling)

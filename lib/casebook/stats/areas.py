@@ -64,14 +64,18 @@ def auroc(positive, scores, *, level=0.95, clusters=None, units=None):
     return Interval(area, float(low), float(high), level, n, "logit", reason)
 
 
-def auroc_difference(positive, scores, against, *, level=0.95, clusters=None, units=None):
+def auroc_difference(
+    positive, scores, against, *, level=0.95, clusters=None, units=None
+):
     """AUROC of the scores minus that of others on the same rows, with Student's interval."""
     positive, scores, against = _checked(positive, scores, against)
     area, half, reason = _student(positive, scores, against, level, clusters, units)
     n = len(positive)
     if half is None:
         return Interval(area, None, None, level, n, "t", reason)
-    return Interval(area, max(area - half, -1.0), min(area + half, 1.0), level, n, "t", reason)
+    return Interval(
+        area, max(area - half, -1.0), min(area + half, 1.0), level, n, "t", reason
+    )
 
 
 def _checked(positive, *scores):

@@ -31,7 +31,9 @@ ENOUGH = 20
 BLOCK_ELEMENTS = 2**18
 
 
-_Interval = namedtuple("_Interval", "estimate low high level n method reason", defaults=[None])
+_Interval = namedtuple(
+    "_Interval", "estimate low high level n method reason", defaults=[None]
+)
 
 
 class Interval(_Interval):
@@ -49,7 +51,9 @@ class Interval(_Interval):
 
     def row(self, name="value"):
         """Columns of an estimate in a table and n, NaN where undefined."""
-        numbers = [math.nan if x is None else x for x in (self.estimate, self.low, self.high)]
+        numbers = [
+            math.nan if x is None else x for x in (self.estimate, self.low, self.high)
+        ]
         return dict(zip((name, "low", "high"), numbers, strict=True)) | {"n": self.n}
 
 
@@ -68,7 +72,9 @@ def bounds_text(low, high, spec="z.3f"):
 # Means over units or clusters.
 
 
-def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, seed=0, shares=True):
+def bootstrap_mean(
+    values, *, level=0.95, clusters=None, n_resamples=10_000, seed=0, shares=True
+):
     """Interval of a mean over units, or over whole clusters of units.
 
     Parameters
@@ -119,7 +125,9 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, see
     X, _ = score_matrix(values)
     n = len(X)
     if not n:
-        intervals = [Interval(None, None, None, level, 0, "hull", "no_units")] * X.shape[1]
+        intervals = [
+            Interval(None, None, None, level, 0, "hull", "no_units")
+        ] * X.shape[1]
         return intervals[0] if np.ndim(values) == 1 else intervals
     clusters, reason_of_all = resampled_clusters(clusters, n)
     # Summing from the first row keeps the digits of scores with a common offset.
@@ -170,13 +178,17 @@ def _mean_bounds(sums, sizes, level, n_resamples, seed):
         draws = np.concatenate(blocks)
         quantiles = special.ndtri(tails)
         for k, mean in enumerate(means):
-            bca_low, bca_high = bca_bounds(draws[:, k], mean, quantiles, influence[:, k])
+            bca_low, bca_high = bca_bounds(
+                draws[:, k], mean, quantiles, influence[:, k]
+            )
             low[k] = min(low[k], bca_low)
             high[k] = max(high[k], bca_high)
     return np.stack([low, high])
 
 
-def bca_bounds(draws, estimate, quantiles, influence, *, tolerance=None, clip_bias=True):
+def bca_bounds(
+    draws, estimate, quantiles, influence, *, tolerance=None, clip_bias=True
+):
     """BCa bounds from bootstrap draws, at two quantiles of the normal or of Student's t.
 
     Undefined draws widen the interval, as if they lay outside on both sides. `influence` is that
@@ -281,7 +293,9 @@ def resampled_counts(cells, n_cells, clusters=None, *, n_resamples=1000, seed=0)
     units = int(copies.sum())
     samples = copies[None]
     if units >= FEWEST:
-        draws = generator(seed, "counts").multinomial(units, copies / units, size=n_resamples)
+        draws = generator(seed, "counts").multinomial(
+            units, copies / units, size=n_resamples
+        )
         samples = np.concatenate([samples, draws])
     return samples @ kinds, units
 
@@ -368,7 +382,9 @@ def clustered_wilson(successes, sizes, level=0.95):
         return Interval(share, None, None, level, n, "clustered wilson", reason)
     effective = clusters
     if 0 < share < 1:
-        variance = clusters / (clusters - 1) * np.sum((wins - share * sizes) ** 2) / n**2
+        variance = (
+            clusters / (clusters - 1) * np.sum((wins - share * sizes) ** 2) / n**2
+        )
         effective = n / max(1.0, variance / (share * (1 - share) / n))
     score = wilson(share * effective, effective, level)
     low = min(score.low, share)

@@ -16,7 +16,11 @@ ROUNDING = 8 * np.finfo(float).eps
 def score_matrix(scores):
     """Check a table of scores and give it as an array, with the names of its columns."""
     try:
-        frame = scores if isinstance(scores, pd.DataFrame) else pd.DataFrame(np.asarray(scores))
+        frame = (
+            scores
+            if isinstance(scores, pd.DataFrame)
+            else pd.DataFrame(np.asarray(scores))
+        )
         matrix = frame.to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as problem:
         raise InputError(f"scores must be numbers: {problem}") from None
@@ -25,7 +29,9 @@ def score_matrix(scores):
         raise InputError(f"systems named more than once: {names}; rename the columns")
     incomplete = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(incomplete):
-        few = f"{len(incomplete)} of {len(frame)} units have a missing or infinite score"
+        few = (
+            f"{len(incomplete)} of {len(frame)} units have a missing or infinite score"
+        )
         raise InputError(
             f"{few} (first: {frame.index[incomplete[0]]}); score them in all systems or in none"
         )

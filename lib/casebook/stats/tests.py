@@ -151,7 +151,8 @@ def bounds_of_difference(differences, low, high, reason):
     rounding = ROUNDING * np.abs(differences).max()
     if not differences.any():
         reason = NO_UNIT_DIFFERS
-    elif np.ptp(differences) <= rounding or high - low <= rounding:  # of units, or of clusters
+    elif np.ptp(differences) <= rounding or high - low <= rounding:
+        # of units, or of clusters
         reason = "no_variation"
     elif reason in (None, INTERVAL_BY_UNIT):
         if math.isfinite(low + high):
@@ -164,7 +165,9 @@ def bounds_of_difference(differences, low, high, reason):
 
 
 #: Outcome of a randomisation test: floats for one pair, arrays for many.
-RandomisationResult = namedtuple("RandomisationResult", "statistic pvalue pvalue_max_t pairs n")
+RandomisationResult = namedtuple(
+    "RandomisationResult", "statistic pvalue pvalue_max_t pairs n"
+)
 
 
 def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
@@ -228,7 +231,9 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     relative = X - X[:, :1]
     differences = relative[:, first] - relative[:, second]
     sizes = np.ones(len(X))
-    flips = sign_flips(differences, sizes, level=None, n_resamples=n_resamples, seed=seed)
+    flips = sign_flips(
+        differences, sizes, level=None, n_resamples=n_resamples, seed=seed
+    )
     found = flips.difference, flips.p, flips.p_adjusted
     if is_one_pair:
         found = [float(values[0]) for values in found]
