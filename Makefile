@@ -30,7 +30,6 @@ $(BIN)/casebook: requirements.lock pyproject.toml
 
 $(VENV)/.test: $(BIN)/casebook requirements-test.lock
 	$(BIN)/pip install --quiet --requirement requirements-test.lock
-	$(BIN)/pip install --quiet --no-deps rbo==0.1.3  # says numpy<2, runs with 2
 	touch $@
 
 $(VENV)/.lab: $(BIN)/casebook
