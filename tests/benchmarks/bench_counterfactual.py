@@ -13,13 +13,13 @@ from casebook.models import rerankers
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.edits import Inert
 from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, grow_trees
 
 
 class OneByOne(CaseSearch):
-    def _documents(self, queries):
-        return [super(OneByOne, self)._documents([query])[0] for query in queries]
+    def __call__(self, queries, exclude):
+        search = super().__call__
+        return [search([query], [case])[0] for query, case in zip(queries, exclude, strict=True)]
 
 
 def rows():
@@ -51,7 +51,7 @@ def whole(planted):
 def grown(planted, search, depth=2):
     """A tree of 1 + 5 + 25 (+ 115) nodes, whatever moves."""
     settings = TreeSettings(max_depth=depth, threshold=0.0, placebo_draws=0)
-    (tree,) = grow_trees([planted.sheets[0]], search, settings, planted.neighbours, inert=Inert())
+    (tree,) = grow_trees(planted.sheets[:1], search, settings, planted.neighbours)
     return tree
 
 
