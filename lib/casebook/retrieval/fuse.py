@@ -172,8 +172,9 @@ def _sum_by_document(lists, values):
     totals = np.bincount(places, values[rows, columns], len(keys))
     rows, documents = np.divmod(keys, n_documents)
     best_ranks = ranks[order][columns[first]]
-    order = np.lexsort((documents, best_ranks, -totals, rows))
-    return RankedLists.of(rows[order], documents[order], totals[order], len(ids))
+    fused = RankedLists.of(rows, documents, totals, len(ids))
+    placed = RankedLists.of(rows, documents, best_ranks, len(ids))
+    return best_first(fused.ids, fused.scores, placed.scores)
 
 
 def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10):
