@@ -173,7 +173,7 @@ def table_for_csv(frame):
     """A DataFrame whose texts and names no spreadsheet runs, by `for_csv`."""
 
     def written(cell):  # a lone return would part the row
-        return re.sub("\r\n?", "\n", for_csv(cell)) if isinstance(cell, str) else cell
+        return for_csv(re.sub("\r\n?", "\n", cell)) if isinstance(cell, str) else cell
 
     return frame.map(written).rename(columns=written)
 

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pandas as pd
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from casebook.sheets import (
@@ -47,6 +47,7 @@ def test_every_cell_comes_back(text):
 
 
 @given(st.lists(st.tuples(cells, st.floats(allow_nan=False, allow_infinity=False))))
+@example([("\r", 0.0)])
 def test_tables_keep_their_numbers_and_their_ids(rows):
     frame = pd.DataFrame(rows, columns=["=id", "value"])
     text = table_for_csv(frame).to_csv(index=False)
