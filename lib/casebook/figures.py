@@ -30,9 +30,9 @@ COLOURS = {
     GRID: "grid",
     "#ffffff": "paper",
 }
-# inches: letters of 11 points have the size of a caption where a column is wide
+# Inches at which letters of 11 points have the size of a caption, where a column is wide.
 WIDE = 8.0
-# of letters on a phone; a wider figure is scrolled within its frame
+# Least scale of letters on a phone; a wider figure is scrolled within its frame.
 _LEAST_SCALE = 0.93
 _COLOUR = re.compile(f"({'|'.join(COLOURS)})")
 # The page has its own style and font; ids that nothing refers to are the same in all figures; most

@@ -51,7 +51,7 @@ def replacing(path, *, private=False):
         raise InputError(
             f"{path}: is no file that another one can replace: name a file"
         )
-    # before the umask
+    # Rights before the umask.
     file_rights, folder_rights = (0o600, 0o700) if private else (0o666, 0o777)
     path.parent.mkdir(folder_rights, parents=True, exist_ok=True)
     with _renamed(path) as temporary:

@@ -309,15 +309,18 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
             reason = "no_variation" if difference else NO_UNIT_DIFFERS
         if reason not in (None, INTERVAL_BY_UNIT):
             low = high = np.nan
-        row = {"system": system, "against": system, "difference": difference}
-        row |= {
+        row = {
+            "system": system,
+            "against": system,
+            "difference": difference,
             "low": low,
             "high": high,
             "level": first.mean(),
             "baseline": other.mean(),
+            "verdict": verdict_of(low, high, margin, reason=reason),
+            "reason": reason,
         }
-        row["verdict"] = verdict_of(low, high, margin, reason=reason)
-        rows.append(row | {"reason": reason})
+        rows.append(row)
     table = pd.DataFrame(rows).astype({"reason": object})
     return table.assign(n=n, groups=count_groups(clusters, n))
 

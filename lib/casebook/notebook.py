@@ -76,8 +76,11 @@ class Chapter:
         hurts = EFFECTS[OPPOSITE[yes]]
         about = row[["dataset", "measure", "unit", "cluster"]].to_dict()
         about |= {"system": row["system_name"], "against": against}
-        about |= {"null": row.get("null", 0.0), "margin": row.get("margin", 0.0)}
-        about |= {"decision": row.get("verdict")}
+        about |= {
+            "null": row.get("null", 0.0),
+            "margin": row.get("margin", 0.0),
+            "decision": row.get("verdict"),
+        }
         about["answers"] = {helps: "Yes", hurts: "No, the other way round"}
         if yes != BETTER:
             about["words"] = {helps: "yes", hurts: "no"}
@@ -102,9 +105,10 @@ class Chapter:
         for asked, (cell, execution) in list(self._asked.items()):
             if cell == this_cell() and execution != this_execution():
                 del self._asked[asked], self._answers[asked]
-        reserves_left = self._reserves.items()
         self._reserves = {
-            text: asked for text, asked in reserves_left if asked in self._answers
+            text: asked
+            for text, asked in self._reserves.items()
+            if asked in self._answers
         }
 
     def draw(self, figure, frame, title=None, timed=False, name=None):
@@ -342,7 +346,7 @@ def forest(frame):
     ['points']
     """
     frame = frame[frame["n"] > 0]
-    # n is below
+    # n is below the figure.
     rows = frame.drop(columns="n").assign(part=frame["part"].replace("", "all"))
     rows["row"] = labels(frame)
     if len(set(frame["part"])) > 1 and len(set(labels(frame.drop(columns="part")))) > 1:

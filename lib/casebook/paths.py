@@ -32,7 +32,7 @@ NOTEBOOKS = ROOT / "notebooks"
 DATA = SHIPPED / "data"
 CARDS = ROOT / "data" / "cards"
 
-# no dot at the end, and no two together
+# No dot at the end, and no two together.
 _NAME = r"[A-Za-z0-9](?:[\w-]|\.(?=[\w-])){0,99}"
 _NAMED_FOLDER = re.compile(rf"(?:({_NAME})=)?(.*)", re.ASCII | re.DOTALL)
 
@@ -104,7 +104,7 @@ def refuse_unusable(name, path):
             f"{name}: {path}: goes through links that lead to themselves"
         ) from None
     except OSError:
-        # such as a value that is too long for a name: whoever reads it says so
+        # Such as a value that is too long for a name: whoever reads it says so.
         return
     if is_pipe:  # no path leads to a pipe of the shell: <(zcat run.gz), /dev/stdin
         raise InputError(

@@ -169,7 +169,7 @@ def near_names(name, names, n=1):
     by_spelling = {
         str(candidate).casefold(): candidate for candidate in reversed([*names])
     }
-    # of similarity
+    # Names of at least this similarity may be slips.
     matches = difflib.get_close_matches(str(name).casefold(), by_spelling, n, 0.75)
     return [by_spelling[match] for match in matches]
 

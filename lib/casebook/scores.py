@@ -310,10 +310,15 @@ class Scores:
 
     def described(self, rows):
         """Rows with what they are of, where they do not say it: sentences are made of it."""
-        about = {"measure": self.measure, "quantity": self.quantity}
-        about["dataset"] = f"{self.dataset}_{self.part}" if self.part else self.dataset
-        about |= {"title": self.title or self.dataset, "part": self.part}
-        about |= {"unit": self.unit, "cluster": self.cluster}
+        about = {
+            "measure": self.measure,
+            "quantity": self.quantity,
+            "dataset": f"{self.dataset}_{self.part}" if self.part else self.dataset,
+            "title": self.title or self.dataset,
+            "part": self.part,
+            "unit": self.unit,
+            "cluster": self.cluster,
+        }
         for column in rows.columns.intersection(["system", "against"]):
             about[f"{column}_name"] = rows[column].map(self.name)
             about[f"{column}_phrase"] = rows[column].map(self.phrase)

@@ -29,7 +29,7 @@ NO_NUMBER = {
     "qrels": "grade {!r} is not a whole number",
 }
 BEIR = ["query-id", "corpus-id", "score"]
-# of these three, by the number of fields
+# Places of these three columns, by the number of fields.
 PLACES = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
 
 

@@ -2,7 +2,7 @@
 
 from casebook.lazy import modules_of
 
-# data set whose published answers are read, where a mirror has them
+# Data set whose published answers are read, where a mirror has them.
 ANSWERED = "pdpabench"
 DEMONSTRATION = "smoke"  # data set whose answers are templates, and no language model's
 

@@ -13,7 +13,7 @@ from casebook.frames import gate_of_row
 from casebook.stats.samples import check_choice
 from casebook.verdicts import INCOMPARABLE, MARGINS, worst_verdict
 
-# answered: nothing passes by answering less
+# With answered, so that nothing passes by answering less.
 GATED = ("answered", "faithfulness", "token F1")
 VERSIONS = ("new", "old")
 COLUMNS = [

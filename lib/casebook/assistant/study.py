@@ -171,7 +171,7 @@ def score_answers(log, *, foreign=3, seed=0, judge=None):
     (['No retrieval', 'Retrieval'], True)
     """
     contexts = log["contexts"].explode().dropna()
-    # a blank, or no need of one
+    # Texts have a blank between words, or are of a script that needs none.
     is_text = contexts.str.contains(rf"\S +\S|{UNSPACED.pattern}")
     if len(contexts) and not is_text.any():
         first = f"the log: contexts such as {contexts.iloc[0][:40]!r} are no texts"

@@ -215,7 +215,7 @@ def possible_shares(rows, dataset):
     shares["verdict"] = np.where(shares["value"] == 1, NO_DIFFERENCE, WORSE)
     shares = shares.assign(low=np.nan, high=np.nan, null=1.0, margin=0.0)
     shares["reason"] = "all_rows_counted"
-    # it is on all rows
+    # It is about all rows.
     shares["note"] = [_assumptions(rows), *[""] * (len(shares) - 1)]
     return Scores(pd.DataFrame(), MEASURE, dataset, unit="rows").described(shares)
 

@@ -37,7 +37,7 @@ def processes(number):
             why = "a worker process died (memory?): the same command again carries on"
             raise CasebookError(why) from None
         except BaseException:  # an interrupt too: nobody waits for what they are at
-            # of which a command has no others
+            # A command has no other child processes.
             for process in multiprocessing.active_children():
                 process.kill()
             raise

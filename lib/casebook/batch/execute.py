@@ -154,7 +154,7 @@ def execute(cell, run, manager, timeout=None):
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         raise CasebookError(f"{cell.notebook}: the kernel died ({error})") from None
     finally:
-        # a traceback may hold what the environment does
+        # A traceback may hold what the environment does.
         partial.unlink(missing_ok=True)
 
 

@@ -18,7 +18,7 @@ from casebook.readers import did_you_mean, read_yaml
 from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
-# need of a cell that runs after every other cell of its run, done or failed
+# Need of a cell that runs after every other cell of its run, done or failed.
 EVERY = "*"
 
 

@@ -68,7 +68,7 @@ def start_server(modules):
 def can_fork():
     """Whether sockets can be beside our files, and this process may start others."""
     is_daemon = multiprocessing.current_process().daemon  # as workers of Dask are
-    # the path of a socket has at most 107 characters
+    # The path of a socket has at most 107 characters.
     fits = len(util.get_temp_dir()) < 70
     # Elsewhere a fork of what has loaded the system's libraries may crash.
     return sys.platform == "linux" and fits and not is_daemon
@@ -87,7 +87,7 @@ class Fork(multiprocessing.get_context("forkserver").Process):
 
 def become_kernel(arguments, environment, folder):
     os.setpgid(0, 0)  # what it starts is killed with it
-    # it says there that it was interrupted at its end
+    # Where it says that it was interrupted, at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.clear()

@@ -137,7 +137,7 @@ def check(source, parameters):
         raise InputError(f"{Path(source).name} has no parameter {name}{known}")
     usual = defaults(source)
     for name, value in (usual | parameters).items():
-        # entailment:model@v2
+        # The name of a model may hold an @, as in entailment:model@v2.
         is_login = name not in MODEL_PARAMETERS and is_bare_login(value)
         if holds_secret(value) or is_login:
             problem = (
@@ -155,7 +155,7 @@ def check_type(name, annotation, value):
     try:
         kind = typing.get_type_hints(holder, None, _NAMES, include_extras=True)["kind"]
     except (NameError, AttributeError, SyntaxError, TypeError):
-        # a type of the notebook's own
+        # A type of the notebook's own.
         return
     try:
         TypeAdapter(kind).validate_python(value, strict=True)

@@ -39,7 +39,7 @@ class Planned:
     inputs: dict
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
     changed: tuple = ()
-    # of models in its kernel
+    # Of models in its kernel.
     settings: ModelSettings = field(default_factory=ModelSettings)
 
     @property
@@ -115,7 +115,7 @@ def inputs_of(cell, common, needed=None):
 
 
 def _data_hashes(cell, log):
-    # which is evaluated instead of a data set
+    # A log is evaluated instead of a data set.
     if cell.experiment == "assistant" and log:
         return {f"log {Path(path).name}": tree_digest(path) for path in log}
     values = defaults(cell.source) | cell.parameters

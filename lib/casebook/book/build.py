@@ -44,7 +44,7 @@ def build_book(run):
     def refusal(owner):
         return f"{target}: another process is at work there ({owner}): wait for it"
 
-    # seconds that another builder may take
+    # Another builder may take so many seconds.
     with locked(target / ".lock", refusal, 300.0):
         for left in target.glob("work-*"):  # by a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
@@ -149,7 +149,7 @@ def _copy_folder(source, target):
 
 def _copy_file(source, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    # an error, of a full disk perhaps, names the copy
+    # An error, of a full disk perhaps, names the copy.
     with naming_file(folder / source.name):
         shutil.copyfile(source, folder / source.name)
 
@@ -287,7 +287,7 @@ _CLASS = re.compile(r"\.([A-Za-z_][\w-]*)")
 def _finish_styles(site):
     """Drop the rules for classes that no page and no script names."""
     texts = [path.read_text(encoding="utf-8") for path in site.rglob("*.[hj]*")]
-    # and what a script joins
+    # The first name is joined by a script.
     named = {"bs-tooltip-auto", *re.findall(r"[\w-]+", " ".join(texts))}
 
     def if_used(rule):

@@ -5,7 +5,7 @@ from casebook.readers import read_yaml
 
 #: Pages on which a reader compares systems or looks at single items, above the chapters.
 COMPARING = {"leaderboard": "Leaderboard", "items": "Single items"}
-# experiments that answer nothing, wherever a part names them
+# Experiments that answer nothing, wherever a part names them.
 DEMONSTRATION = "demonstration"
 MOST_WORDS = 4  # of an entry
 

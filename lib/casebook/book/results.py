@@ -96,7 +96,7 @@ class ChapterResults:
     def data_title(self):
         """The name of the data, by its headlines or its parameter; None for several."""
         datasets = {headline.dataset for headline in self.headlines}
-        # a demonstration answers nothing; its numbers say what it was made of
+        # A demonstration answers nothing; its numbers say what it was made of.
         if not datasets:
             datasets = {
                 name for by_dataset in self.numbers.values() for name in by_dataset

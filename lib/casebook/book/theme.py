@@ -129,12 +129,12 @@ def _code_last(app, doctree, docname):
 def setup(app):
     app.setup_extension("casebook.book.words")
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
-    # before Sphinx checks the paths
+    # Before Sphinx checks the paths.
     app.connect("config-inited", _add_assets, priority=100)
     app.connect("source-read", _mark_folds)
     app.connect("doctree-resolved", _fold_sections)
     app.connect("doctree-resolved", _code_last)
-    # what the theme adds, too
+    # After the theme, whose names are escaped too.
     app.connect("html-page-context", _escape_names, priority=900)
     app.connect("html-page-context", _without_roles)
     app.connect("build-finished", _add_policy)

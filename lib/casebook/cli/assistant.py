@@ -41,7 +41,7 @@ def answer(
     systems = by_system.agg(
         answers=("id", "size"), seconds=("seconds", "median")
     ).reset_index()
-    # of all, or unknown
+    # One unknown cost makes the sum unknown.
     systems["cost"] = by_system["cost"].sum(skipna=False).to_numpy()
     following = (
         f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"

@@ -39,7 +39,7 @@ KINDS = {
 SHARED_OPTIONS = "Shared options. " + DECLARED["shared"]["text"]
 SCREEN = 80  # columns
 NEW_LINES = "\t\n"
-# all but new lines and tabs
+# All control characters but new lines and tabs.
 CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 KEYWORD = Parameter.KEYWORD_ONLY
 

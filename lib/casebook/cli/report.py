@@ -50,7 +50,7 @@ def run(
             echo(f"{item.status:7} {item.cell.name}{why}")
         return
     batch.run.run_batch(planned, run, report=say, **options)
-    # of few experiments also the answers
+    # Answers of few experiments are printed.
     for item in planned if len(planned) <= 3 else ():
         for headline in runs.headlines.read_headlines(run, item.cell.name):
             echo(f"{headline.question}\n    {headline.sentence}")

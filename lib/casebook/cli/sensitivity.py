@@ -128,7 +128,7 @@ def _domain_and_judge(facts, validator):
 def _notes(domain, judge):
     if judge is None:
         return domain.notes
-    # what the model did not answer, and its cost
+    # The judge's notes are what its model did not answer, and the cost.
     return [*domain.notes, *judge.notes()]
 
 

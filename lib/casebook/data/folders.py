@@ -193,8 +193,8 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
     return readings
 
 
-# Documents or questions that have a text, and what was read.
 def _texts(part, path, columns):
+    """Documents or questions that have a text, and what was read."""
     reading = read_roles(
         read_table(path), part, ["id", "text"], columns, prefix=f"{part}."
     )
@@ -244,8 +244,8 @@ def folder_defects(folder):
             yield f"{check}: {len(found):,} of {len(names):,}, such as {examples}"
 
 
-# Ids of records that are like an earlier one, with its id.
 def _repeated(records, keys):
+    """Ids of records that are like an earlier one, with its id."""
     first = records.groupby(keys)["id"].transform("first")
     names = records["id"] + " = " + first
     return names.where(records.duplicated(keys))
@@ -265,8 +265,8 @@ def _judgements(folder):
     return judged
 
 
-# Ids, and titles with texts as they are compared.
 def _records(path):
+    """Ids, and titles with texts as they are compared."""
     records = pd.DataFrame([record for _, record in read_jsonl(path, ["_id", "text"])])
     texts = with_titles(records)["text"].str.lower().str.split().str.join(" ")
     return pd.DataFrame({"id": records["_id"], "text": texts})

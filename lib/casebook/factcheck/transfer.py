@@ -178,7 +178,7 @@ def run_transfer(golds, judges, folds=5, seed=0):
     for gold in track(golds, "other people's claims"):
         for system, judge in judges.items():
             answers = judged(gold, system, judge)
-            # which is no verdict, and no error of it
+            # A judge that crashed on all claims has no accuracy.
             if answers["verdict"].isna().all():
                 raise InputError(f"{system}: {answers['error'].iloc[0]}")
             rows.append(answers)

@@ -111,7 +111,7 @@ def _ece_by_chance(p, bins, n_resamples, seed):
     sizes = in_bin.sum(axis=0)
     stated = p @ in_bin
     blocks = []
-    # outcomes in a block
+    # A block has at most so many outcomes.
     for block, rows in row_blocks(n_resamples, max(1, 2**21 // len(p))):
         draws = generator(seed, "calibrated", block).random((rows, len(p)))
         true = (draws < p) @ in_bin

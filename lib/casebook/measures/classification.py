@@ -370,7 +370,7 @@ class _Sample:
                 interval = of_clusters._replace(n=n)
             else:
                 n = n or round(tables[0].sum())
-                # those of a constant differ in the last digits
+                # Draws of a constant differ in the last digits.
                 of_draws = draws[name].round(12)
                 why = UNDEFINED_REASONS[name]
                 interval = percentile_interval(

@@ -68,7 +68,7 @@ def _squeezed(text):
 
 def _is_repaired(quote, source):
     """Whether the source has the words in order, with marked changes and short gaps at these."""
-    # an altered initial is undone
+    # An altered initial is undone.
     pieces = _CUT.split(_ALTERED.sub(r"\1", fold(quote)))
     pieces = [re.escape(" ".join(words)) for words in map(tokens, pieces) if words]
     gap = rf" (?:\S+ ){{0,{LONGEST_GAP}}}?"

@@ -121,7 +121,7 @@ class LocalModel:
                 texts, batch_size=batch_size, show_progress_bar=False, **options
             )
         except RuntimeError as error:
-            # torch.OutOfMemoryError is one; of MPS it has no class
+            # torch.OutOfMemoryError is one; that of MPS has no class.
             if "out of memory" not in str(error):
                 raise
             raise InputError(
@@ -310,7 +310,7 @@ def _check_files(folder):
     safetensors = importlib.import_module("safetensors")
     for path in folder.rglob("*.safetensors"):
         try:
-            # compares its sizes with the file's
+            # Opening compares the sizes that the header states with the file's.
             with safetensors.safe_open(path, "numpy"):
                 pass
         except (OSError, safetensors.SafetensorError) as error:

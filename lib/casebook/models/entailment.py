@@ -43,7 +43,7 @@ class EntailmentModel(PairModel):
         self._columns = self._columns_of_classes(list(classes))
         self._cache = EmbeddingCache()
         self._remembered = {}
-        # different pairs, those on disk, those longer than the model reads
+        # Different pairs, those on disk, those longer than the model reads.
         self.costs = Counter()
 
     def probabilities(self, premises, hypotheses):

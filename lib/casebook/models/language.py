@@ -60,7 +60,7 @@ class NoAnswer(InputError):
         self.lasting = lasting
 
 
-# beyond it other readers of JSON round
+# Beyond 2**53 other readers of JSON round.
 Tokens = Annotated[StrictInt, Field(ge=0, le=2**53)] | None
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 _CHOICE = ("choices", 0)
@@ -107,9 +107,9 @@ class Endpoint:
         self._model = model
         self.name = f"{_ENDPOINT}{model}"
         self._address = without_secrets(self._url, self._url)
-        # what answers depend on besides the question
+        # What answers depend on besides the question.
         self.identity = f"{self._address} {model}"
-        # of `complete_json`: replies, tokens, replies that do not say them
+        # Of `complete_json`: replies, tokens, replies that do not say them.
         self.usage = Counter()
         self._failure = None
         self._client = openai.OpenAI(

@@ -132,7 +132,7 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     0.13
     """
     panel = panel_of(votes, against)
-    # that of the tests, unless another one was registered
+    # The level of the tests is .95, unless another one was registered.
     level = 1 - (votes.alpha or 0.05)
     margin = votes.margin or MARGIN
     draws = {"n_resamples": n_resamples, "seed": seed}

@@ -187,7 +187,7 @@ def planned(plan, design):
     }
     no_difference = [0.5 - plan.margin, 0.5 + plan.margin]
     primary = {"alpha": plan.alpha, "no_difference": no_difference}
-    # that it is stated for
+    # The power is stated for this win rate.
     size = {"items": (items,), "raters": (raters,), "win_rates": (0.65,)}
     powers = simulated_power(**size, alpha=plan.alpha, studies=STUDIES)
     found = powers.set_index("test").loc[PRIMARY_TEST]

@@ -197,7 +197,7 @@ class StoredVectors:
 
     def __init__(self, files, rows):
         whole = np.load(files / VECTORS, mmap_mode="r")
-        # Open, because who encodes the collection anew removes the file.
+        # Open, because whoever encodes the collection anew removes the file.
         self._file = (files / VECTORS).open("rb")
         self._layout = {
             "offset": whole.offset,

@@ -79,7 +79,7 @@ def documents_frame(documents):
 class Passages:
     """One way of cutting a collection, and what is built on it, once."""
 
-    # passages that hold each token, if they have been counted already
+    # Number of passages that hold each token, if they have been counted already.
     token_frequencies = None
 
     def __init__(self, index, cut):

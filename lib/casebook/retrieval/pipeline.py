@@ -34,7 +34,6 @@ EVALUATION_DEPTH = 100
 # Lists that also match other words lose weight as queries grow: by this power of the semantic
 # weight.
 _WEIGHT_POWERS = {"bm25_stemmed": 1.0, "dense": 0.5}
-# Passages fetched for each document wanted; more are fetched when they are too few.
 
 # Queries that are treated alike, by which settings; the documents that they may find [1 or Q,
 # documents], or None; those that are ranked in any case; the weight of semantic evidence in each;
@@ -372,7 +371,7 @@ def _search_documents(search, owner, batch):
     mask = None if batch.allowed is None else batch.allowed[:, owner]
     fetch = batch.depth
     if len(owner) > owner[-1] + 1:
-        fetch *= 4
+        fetch *= 4  # passages for each document; more where these are too few
     while True:
         fetch = min(fetch, len(owner))
         lists = search(k=fetch, allowed=mask)

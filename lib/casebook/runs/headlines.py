@@ -55,7 +55,7 @@ class Headline:
     words: dict | None = None
     topic: str | None = None  # row of the front page; answers of one topic share it
     label: str | None = None  # name of the dot in that row; else the data set's
-    # what the levels mean, in one plain sentence without jargon
+    # What the levels mean, in one plain sentence without jargon.
     meaning: str | None = None
 
     @classmethod
@@ -104,7 +104,7 @@ class Headline:
     def effect(self):
         if self.value is None:
             return ""
-        # a difference has a sign
+        # A difference has a sign.
         spec = "+z.3f" if self.against and not self.null else "z.3f"
         bounds = [
             None if bound is None else bound + self.null
@@ -187,7 +187,7 @@ def counted(number, plural):
 
 
 def _around(value, null):
-    # A number relative to the one that means nothing; None where it is undefined.
+    """A number relative to the one that means nothing; None where it is undefined."""
     if value is None:
         return None
     return float(value) - null

@@ -14,7 +14,7 @@ from casebook.data.cards import may_show
 from casebook.stats.samples import number_or_none
 
 STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
-# of a user's own data, or in words of ours
+# May be shown of a user's own data, or in words of ours.
 ALL_TEXTS = frozenset({"items", "documents"})
 OPENING = 120  # characters of a document
 NOT_FIELDS = ("id", "text", "marked", "cells")

@@ -307,7 +307,7 @@ def measure_table(name, systems, levels, contrasts, margin=None):
 
 
 def _by_column(rows, columns):
-    # Of a column of text its words, and their numbers.
+    """Of a column of text its words, and their numbers."""
     table = {}
     for column, values in rows.reindex(columns=list(columns)).items():
         defined = values.astype(object).where(values.notna(), None).tolist()

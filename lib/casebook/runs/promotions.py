@@ -191,7 +191,7 @@ def _add(root, entry):
     }
     line = json.dumps(entry, allow_nan=False).encode()
     with (root / LOG).open("ab") as log:
-        # of what a killed writer left
+        # Cut off what a killed writer left.
         log.truncate(sum(len(earlier) + 1 for earlier in lines))
         log.write(line + b"\n")
         log.flush()

@@ -32,7 +32,7 @@ from casebook.readers import read_json
 
 # --- metric keys
 
-# raised when a measure's definition changes: older runs then no longer compare
+# Raised when a measure's definition changes: older runs then no longer compare.
 METRIC_VERSION = 1
 ORIGINAL_PREFIX = "original:"
 # Keys of EmbeddingShift's records: its own formulas, not AP@1 and nDCG@3.
@@ -199,7 +199,7 @@ def output_faults(folder, record):
     for name, digest in record.outputs.items():
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve().parents[1]):
-            # not even a hash of it is compared
+            # Not even a hash of it is compared.
             faults[name] = "lies outside of the run"
         elif not path.is_file():
             faults[name] = "is gone"

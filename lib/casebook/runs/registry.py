@@ -249,7 +249,7 @@ def best_run(rows, metric):
 
 # --- the rows behind a metric
 
-# stored numbers are rounded to six digits; a mean of such rows differs by less
+# Stored numbers are rounded to six digits; a mean of such rows differs by less.
 TOLERANCE = 2e-6
 
 
@@ -284,7 +284,7 @@ def query_scores(folder, metric):
     groups = groups_of(by_name.reindex(columns=["group"])["group"], queries)
     scores = pd.to_numeric(by_name[measure], errors="coerce")
     rows = pd.DataFrame({"score": scores, "group": groups}).set_axis(queries)
-    # what is undefined did not enter the metric either
+    # What is undefined did not enter the metric either.
     rows = rows.dropna().sort_index()
     mean = rows["score"].mean()
     if not abs(mean - value) <= TOLERANCE:

@@ -315,7 +315,7 @@ def inert_words(vocabulary, sheets=(), domain=SHIPPED_DOMAIN):
     own.sort(key=lambda word: abs(math.log(vocabulary.df[word] / usual)))
     if len(own) < LEAST_WORDS:
         return NO_WORDS
-    return NO_WORDS._replace(own=tuple(own[:40]))
+    return NO_WORDS._replace(own=tuple(own[:40]))  # are enough to draw from
 
 
 class Writer(namedtuple("Writer", "context outcome label")):

@@ -19,7 +19,6 @@ from casebook.stats.tests import holm, paired_randomization
 
 # Mean rank displacement above which a fact type is called decisive, documented.
 DECISIVE_DISPLACEMENT = 1.5
-# Fact types that a documented rank correlation needs.
 
 
 # ---- sensitivity of retrieval to each fact type
@@ -144,7 +143,7 @@ def documented_evaluation(
 
 def _ranked(pairs):
     ranked = pairs.dropna(subset=["score", "importance"]).groupby("case_id")
-    # Of two ranks the correlation is 1 or -1.
+    # The documented correlation needs three fact types: of two it is 1 or -1.
     return [of_case for _, of_case in ranked if len(of_case) >= 3]
 
 

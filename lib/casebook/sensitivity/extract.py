@@ -105,7 +105,7 @@ def _facts_in(text, domain):
     )
     kept = {}
     for fact in sorted(found, key=attrgetter("start")):
-        # which take the place of ours
+        # One's own types take the place of ours.
         if facts.LISTS[fact.kind][0] not in domain.types:
             kept.setdefault(fact.key, fact)
     return kept.values(), notes

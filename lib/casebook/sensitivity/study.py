@@ -154,7 +154,7 @@ class SensitivityStudy:
         rows = frames.areas(
             self.pairs["dispositive"], scores, self.pairs["case_id"].tolist()
         )
-        # every pair scores the same
+        # Every pair scores the same.
         is_exact = rows["value"].eq(0.5) & rows["low"].isna()
         rows["verdict"] = frames.interval_verdicts(rows, 0.5).mask(
             is_exact, verdicts.NO_DIFFERENCE
@@ -358,7 +358,7 @@ def wording_pairs(dataset, encoder):
     )
     kinds = [name for name in ("group", "answer") if name in queries]
     kind = queries.groupby(kinds).ngroup()
-    # of neighbours of one kind, of which each two are a pair
+    # Runs of neighbours of one kind, of which each two are a pair.
     run = kind.ne(kind.shift()).cumsum()
     is_odd = kind.groupby(run).cumcount() % 2 == 0
     is_pair = is_odd & kind.eq(kind.shift(-1)) & (kind >= 0)
@@ -417,7 +417,7 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
         names |= {system: f"{name}, other wording", stranger: f"{name}, other question"}
         phrases[system] = f"another wording under {PHRASES.get(system, system)}"
         phrases[stranger] = "another question"
-    # two empty lists are the same
+    # Two empty lists are the same.
     values = pd.DataFrame(values, dtype=float).fillna(0.0)
     of_data = dataset.name, dataset.card.title if dataset.card else dataset.name
     about = {

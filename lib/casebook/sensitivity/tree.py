@@ -66,7 +66,7 @@ _FIELDS = "k settings domain write terms nodes states placebos noops decisions"
 
 
 class Tree(namedtuple("Tree", _FIELDS)):
-    # The tree of one case: its nodes, the hashes of the sheets in it, and what was not searched.
+    """The tree of one case: its nodes, hashes of their sheets, and what was not searched."""
 
     @property
     def case_id(self):

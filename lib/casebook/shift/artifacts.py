@@ -43,7 +43,7 @@ RESULT = "shift-training-result"
 STATS = "training_stats.json"
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
 _STEMS = {"map@1": "Map", "ndcg@3": "Ndcg3"}
-# of a training
+# What a stored training must have.
 _NEEDED = {"DeltaVector", "IsCancelled", "Labels", "Scale", "SelectionScore"}
 # What a shift is learned on, and with which settings.
 Setup = namedtuple("Setup", "dataset embedder mode hard_negatives by seed")
@@ -280,7 +280,7 @@ def run_shift(setup, training, layout, *, scale=None):
     write_json(folder / "metrics-posneg.json", values)
     _write_readable(folder / "metrics-posneg.md", values)
     groups = pd.Series(clusters)
-    # names of the data; groups that share a question are one
+    # Names of the data; groups that share a question are one.
     if test.dataset.groups is not None:
         own = pd.Series(test.query_ids).map(test.dataset.groups).groupby(clusters)
         groups = own.transform(lambda names: "+".join(sorted(set(names))))
@@ -329,7 +329,7 @@ def run_evaluators(
     decision="bound",
 ):
     """Run the evaluators on the test queries, decide on the shift, write manifest and gate."""
-    # an unknown profile is refused before any vector is computed
+    # An unknown profile is refused before any vector is computed.
     profile_rules(profile, eps)
     _, parts, labels = prepare(setup)
     started = now()

@@ -76,7 +76,7 @@ def _evaluator(name, data, vectors, mode):
     scores = data.scores(vectors)
     if name == COSINE:
         return [cosines.mean() for cosines in scores]
-    # best minus second-best cosine; 0 with one reference, as documented
+    # Best minus second-best cosine; 0 with one reference, as documented.
     if name == MARGIN:
         best = [np.sort(cosines)[-2:] for cosines in scores]
         return [np.diff(two).sum() for two in best]

@@ -28,6 +28,7 @@ from casebook.shift.learn import (
 from casebook.shift.segments import PER_QUERY_COLUMNS, gap_gain
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import check_choice, generator
+from casebook.tables import enumerated
 
 BASELINE = "baseline"
 CHANCE = "chance"
@@ -38,13 +39,11 @@ RANDOM = "{}-random"
 LEAKING = "{}-leaking"
 IN_SAMPLE = "{}-in-sample"
 _VARIANTS = {RANDOM: "random", LEAKING: "single questions", IN_SAMPLE: "in sample"}
+PENALTIES = [options["penalty"] for options in LEARNERS[RIDGE]]
 # Ends of what a learner can choose from, and what else there was.
 _ENDS = {
     "scale": ([max(CANDIDATE_SCALES)], "the largest tried"),
-    "penalty": (
-        [options["penalty"] for options in LEARNERS[RIDGE]],
-        "of 1 and 10 tried",
-    ),
+    "penalty": (PENALTIES, f"of {enumerated(map('{:g}'.format, PENALTIES))} tried"),
 }
 _GATE_COLUMNS = [
     "shift",
@@ -118,7 +117,7 @@ class ShiftStudy(ScoredSystems):
         """The questions that an answer is about, within a question."""
         groups = self.dataset.cluster
         number = len(set(self.clusters))
-        # an interval says nothing of further groups
+        # An interval says nothing of further groups.
         if self.by == "group" and number < FEWEST:
             return (
                 f"questions of these {number} {groups}, each time trained on the others"

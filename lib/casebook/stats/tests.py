@@ -152,7 +152,7 @@ def bounds_of_difference(differences, low, high, reason):
     if not differences.any():
         reason = NO_UNIT_DIFFERS
     elif np.ptp(differences) <= rounding or high - low <= rounding:
-        # of units, or of clusters
+        # Of units, or of clusters.
         reason = "no_variation"
     elif reason in (None, INTERVAL_BY_UNIT):
         if math.isfinite(low + high):
