@@ -1,6 +1,7 @@
 """Settings that every test, and every kernel that nbval starts, inherits."""
 
 import gc
+import itertools
 import os
 import shutil
 from functools import cache
@@ -83,21 +84,41 @@ def pytest_runtest_setup(item):
         return (yield)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    """Run each cell of a notebook twice in a row, if asked: it shows and writes the same again."""
-    if item.path.suffix != ".ipynb" or not os.environ.get("CASEBOOK_TWICE"):
-        return (yield)
-    item.runtest()
-    before = _written(item.path.stem)
-    outcome = yield
-    after = _written(item.path.stem)
-    changed = {path.name for path in before | after if before.get(path) != after.get(path)}
-    assert not changed, f"run again, the cell writes otherwise: {sorted(changed)}"
-    return outcome
+class Chapter(pytest.Item):
+    """All cells of a notebook as one case, which ends at the first cell that differs."""
+
+    def __init__(self, *, cells, **given):
+        super().__init__(**given)
+        self.cells = cells
+
+    def runtest(self):
+        """Run each cell, twice in a row if asked: it shows and writes the same again."""
+        for cell in self.cells:
+            self.cell = cell
+            cell.runtest()
+            if os.environ.get("CASEBOOK_TWICE"):
+                before = _written(self.path.stem)
+                cell.runtest()
+                changed = {path.name for path, _ in _written(self.path.stem) ^ before}
+                assert not changed, f"{cell.name}, run again, writes otherwise: {sorted(changed)}"
+
+    def repr_failure(self, excinfo, style=None):
+        """Show the input of the cell and what differs, as nbval does."""
+        return self.cell.repr_failure(excinfo)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Make the cells of each notebook one case."""
+    for file, cells in itertools.groupby(list(items), lambda item: item.parent):
+        if file.path.suffix == ".ipynb":
+            cells = list(cells)
+            first = items.index(cells[0])
+            chapter = Chapter.from_parent(file, name=file.path.stem, cells=cells)
+            items[first : first + len(cells)] = [chapter]
 
 
 def _written(cell):
     """Give what a cell of the grid has written, without measured times."""
     files = (RERUN / "results" / "smoke").glob(f"*/{cell}.*")
-    return {path: path.read_bytes() for path in files if path.parent.name != "timings"}
+    return {(path, path.read_bytes()) for path in files if path.parent.name != "timings"}
