@@ -39,7 +39,8 @@ def folder(tmp_path_factory):
 
 def test_tree_of_a_fact_sheet_has_the_documented_fields(run, case, folder, tmp_path):
     path = tmp_path / "tree.json"
-    assert run("run", case, folder, "--mode", "bm25", "-o", path)[0] == 0
+    code, out, _ = run("run", case, folder, "--mode", "bm25", "-o", path)
+    assert code == 0 and "mean displacement" in out and "fewer than six rows" in out
     report = json.loads(path.read_text(encoding="utf-8"))
     root, child = report["nodes"][:2]
     assert root["diff_vs_parent"] is None
@@ -52,6 +53,9 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(run, case, folder, tmp_p
     assert [r["rank"] for r in results] == list(range(1, len(results) + 1))
     moved = diff["rank_displacements"].values()
     assert diff["mean_displacement"] == pytest.approx(sum(moved) / len(moved))
+    deeper = ("--depth", 2, "--children", 2, "-o", path)
+    assert run("run", case, folder, "--mode", "bm25", *deeper)[0] == 0
+    assert len(json.loads(path.read_text(encoding="utf-8"))["nodes"]) == 1 + 2 + 4
 
 
 def test_bad_input_is_one_clear_line(refused, case):

@@ -241,7 +241,8 @@ def _short(value):
 
 
 def table_text(frame, digits="z.4f", markdown=False):
-    """A table as text or Markdown; what is undefined is a dash."""
+    """A table as text or Markdown; what is undefined is a dash, and reasons are words."""
+    from casebook.tables import reason_text
 
     def text_of(cell):
         if isinstance(cell, float):
@@ -250,6 +251,9 @@ def table_text(frame, digits="z.4f", markdown=False):
 
     if frame.empty:
         return "none"
+    if "reason" in frame:
+        words = frame["reason"].map(reason_text, na_action="ignore")
+        frame = frame.assign(reason=words)
     cells = frame.astype(object).where(frame.notna(), "-").map(text_of)
     if markdown:
         return cells.to_markdown(index=False, disable_numparse=True)

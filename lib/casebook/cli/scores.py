@@ -129,8 +129,6 @@ def agreement(
 ):
     import pandas as pd
 
-    from casebook.tables import reason_text
-
     if counts:
         layout = {name: layout[name] for name in ("columns", "values", "rows")}
         frame = raters.annotations.read_counts(ratings, counts, **layout)
@@ -155,7 +153,6 @@ def agreement(
         table[title] = [
             stats.intervals.bounds_text(*both or (None, None)) for both in table[field]
         ]
-    table["reason"] = table["reason"].map(reason_text, na_action="ignore")
     note = "these raters: other items; new raters: other items and other raters"
     show(values, as_json, f"level of krippendorff_alpha: {level}", note, table[SHOWN])
 
