@@ -54,7 +54,7 @@ class EvidenceBase:
     >>> from casebook import EvidenceBase
     >>> texts = ["Hail is covered. Frost is not.", "Cats."]
     >>> base = EvidenceBase(pd.DataFrame({"doc_id": ["a", "b"], "text": texts}))
-    >>> (row,) = base.search("hail")
+    >>> ((row,),) = base.search(["hail"])
     >>> [passage.text for passage in base.extract(row, "Hail is covered.")]
     ['Hail is covered.']
     """
@@ -91,12 +91,13 @@ class EvidenceBase:
             stem: math.log1p(len(self.texts) / count) for stem, count in counts.items()
         }
 
-    def search(self, query):
-        if not query.strip():
+    def search(self, queries):
+        """Rows of the documents that each query finds, best first; blank queries are left out."""
+        asked = [query for query in queries if query.strip()]
+        if not asked:
             return []
-        result = self._retriever.retrieve_many([query], depth=1)
-        ranked = result.final.ids[0, : result.top_k]
-        return ranked[ranked >= 0].tolist()
+        result = self._retriever.retrieve_many(asked, depth=1)
+        return [ids[ids >= 0].tolist() for ids in result.final.ids[:, : result.top_k]]
 
     def on_subject(self, rows, names):
         """Of some documents those that have half as many of the names as the best has."""

@@ -206,7 +206,7 @@ class FactChecker:
         config = self.config
         names = proper_names(claim)
         queries = stages.run("queries", self.write, part, config.k, names)
-        rankings = [stages.run("search", self.base.search, query) for query in queries]
+        rankings = stages.run("search", self.base.search, queries)
         rows = fuse_queries(rankings)
         if not config.parity:
             rows = self.base.on_subject(rows, {*names, *proper_names(part.text)})

@@ -60,7 +60,8 @@ def words(text):
 
 def unaccented(text):
     letters = unicodedata.normalize("NFD", text)
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+    marks = filter(unicodedata.combining, set(letters))
+    return letters.translate(dict.fromkeys(map(ord, marks)))
 
 
 @lru_cache(maxsize=20_000)

@@ -142,7 +142,8 @@ def extend(head, *tails):
 def _first_of_each(ids):
     """Rows and columns at which a row has an id for the first time."""
     rows, columns = np.nonzero(ids >= 0)
-    repeated = pd.DataFrame({"row": rows, "id": ids[rows, columns]}).duplicated()
+    keys = rows * (ids.max(initial=0) + 1) + ids[rows, columns]
+    repeated = pd.Series(keys).duplicated().to_numpy()
     return rows[~repeated], columns[~repeated]
 
 
