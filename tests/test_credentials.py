@@ -47,7 +47,8 @@ def test_an_address_that_is_named_is_hidden_in_every_spelling():
     address = "http://me:p%40ss%20word@host/v1?token=tok%2Fen"
     text = "Basic bWU6cEBzcyB3b3Jk, p@ss word, p%40ss%20word, tok/en, tok%2Fen, me"
     assert without_secrets(text, address) == "Basic ***, ***, ***, ***, ***, me"
-    assert without_secrets("for ab", "http://me:ab@host") == "for ab"  # too short: any word
+    assert without_secrets("for abc", "http://me:abc@host") == "for abc"  # too short: any word
+    assert without_secrets("for abcd", "http://me:abcd@host") == "for ***"
     assert holds_secret("http://me:a b@host") and holds_secret("'http://me:a b@host'")
 
 

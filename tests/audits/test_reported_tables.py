@@ -119,7 +119,7 @@ def test_bad_files_end_with_one_line(tmp_path):
     def check(content):
         path = tmp_path / "t.csv"
         path.write_text(content)
-        return check_tables(read_tables(path))
+        return check_tables(read_tables(str(path)))
 
     rows = [
         ("row,accuracy\na,0.5\n", "--n, --positives"),

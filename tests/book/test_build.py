@@ -83,6 +83,8 @@ def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
     leaderboard, items, entry = toc["parts"][0]["chapters"]
     assert leaderboard["file"] == "generated/leaderboard"
+    chapter = (tmp_path / "stage" / "book" / f"run/notebooks/{CELL}.ipynb").read_text()
+    assert f"generated/leaderboard.html#data={CELL}" in chapter
     assert items["file"] == "generated/items"
     assert (entry["file"], entry["title"]) == (f"run/notebooks/{CELL}", "Does the pipeline help?")
     # Two on one data set are named by their configurations too, the third by its data set.

@@ -28,7 +28,7 @@ def test_verifiability_by_words_and_by_substrings(cases):
 def test_documented_splitting_leaves_fragments_and_at_most_ten():
     parts = decompose_documented("Paris, France and Rome are towns that grow")
     assert [part.text for part in parts] == ["Paris", "France", "Rome are towns", "grow"]
-    assert parts[0].entities == ("Paris",)
+    assert (parts[0].id, parts[0].entities) == ("SC1", ("Paris",))
     many = decompose_documented(", ".join(f"piece {n}" for n in range(11)))
     assert [part.text for part in many][-1] == "piece 9"
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 from cases import not_refused
@@ -12,6 +13,7 @@ from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.run_files import (
     coverage_of_run,
     coverage_text,
+    ranked_run,
     read_runs,
     runs_on,
 )
@@ -99,6 +101,8 @@ def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
         "entries that are not ranked": 5,
     }
     assert coverage_text(row).startswith("questions matched: 2, questions missing (each counts")
+    pools = replace(smoke, candidates={key: ["home-2"] for key in smoke.queries["query_id"]})
+    assert list(ranked_run(pools, run)[0]) == ["home-2"]
     ranked = retrieve(smoke, run).run(smoke.queries["query_id"])
     assert list(ranked[first]) == ["home-2", "home-1"]  # of equal scores the last id first
     assert len(ranked[second]) == EVALUATION_DEPTH and not ranked[smoke.queries["query_id"][5]]

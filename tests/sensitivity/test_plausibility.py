@@ -100,3 +100,10 @@ def test_rules_on_sections_and_parties():
         outcome = rules(before, edit_fact(before, item, new)).outcome
         rows.append([sections, item, new, outcome])
     assert rows == EXAMPLES["exchanged"]
+
+
+def test_nobody_works_below_fourteen():
+    ages = {"ages": [{"value": 40, "descriptor": "petitioner"}]}
+    before = sheet(parties={"petitioner_type": "Employee"}, numerical_facts=ages)
+    outcomes = [rules(before, edit_fact(before, "ages/0", age)).outcome for age in (13.0, 14.0)]
+    assert outcomes == [REJECT, ACCEPT]

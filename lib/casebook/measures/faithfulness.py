@@ -31,7 +31,6 @@ RULES = {
 }
 MATCHED = "matched"
 MISMATCHED = "mismatched"
-THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 #: One sentence, its number of content words, and the largest share of them in one passage.
@@ -228,7 +227,7 @@ def separation(rows, rule):
 # Sweeps: by threshold and by length of the source.
 
 
-def threshold_sweep(rows, thresholds=THRESHOLDS, **options):
+def threshold_sweep(rows, thresholds, **options):
     """Score of own and of foreign sources at several thresholds."""
     claims = rows.assign(rule=pd.Categorical(rows["rule"], list(RULES))).dropna(
         subset="share"
