@@ -100,8 +100,6 @@ def _parameter(name, settings, make):
     is_required = settings.pop("required", make is typer.Argument)
     kind, empty = KINDS[settings.pop("type", "str")]
     default = settings.pop("default", empty)
-    if default is None and not is_required:
-        kind = kind | None
     names = flags if make is typer.Option else ()
     annotation = Annotated[kind, make(*names, **settings)]
     if is_required:
