@@ -120,7 +120,7 @@ def test_documented_forms(casebook, tmp_path):
     values = json.loads(out)
     pooled = values["Pairwise preference (aggregate, per-row mapping)"]
     assert pooled["p_value_sign_test"] == 0.00020218969307107758
-    code, out, err = casebook("audit", tmp_path, "--word=rag")
+    code, out, err = casebook("audit", tmp_path, "--word=rag", "--permutations=20")
     assert code == 2 and "leaks besides the texts" in err and "extra_column" in out
 
 

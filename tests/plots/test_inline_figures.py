@@ -69,6 +69,7 @@ def test_texts_never_become_markup(outputs):
     assert parts.titles == [HOSTILE, HOSTILE]
     assert not parts.of("script")
     assert parts.of("svg")[0]["aria-label"] == parts.of("a")[0]["href"] == HOSTILE
+    assert parts.of("svg")[0]["role"] == "group"  # a picture hides its links
 
 
 def test_a_mark_is_where_its_value_is_drawn_for_a_column_and_for_a_phone(outputs):
