@@ -12,7 +12,7 @@ from casebook.errors import InputError
 from casebook.notebook import Chapter, forest
 from casebook.scores import Choice, Scores, pair
 from casebook.sentences import caption, finding, labels, sentence
-from casebook.verdicts import WORSE
+from casebook.verdicts import UNDECIDED, WORSE
 
 NAMES = {"new": "New system", "old": "Old system", "twin": "Twin of old"}
 PHRASES = {"new": "the new system", "old": "the old system"}
@@ -58,6 +58,17 @@ def test_another_measure_baseline_or_null_changes_every_word():
     for text in (sentence(rows.iloc[0]), finding(rows), caption(rows)):
         assert "points" not in text and "marks@3" in text
     assert finding(rows) == "In marks@3, the old system is below the new system."
+
+
+def test_a_title_of_many_pairs_names_what_is_decided_and_counts_the_rest():
+    rows = made().contrasts([("new", "old")])
+    others = [rows.assign(system_phrase=name, verdict=UNDECIDED) for name in "abcd"]
+    expected = (
+        "In points, the new system is above the old system; of all 5 differences: 4 undecided."
+    )
+    assert finding(pd.concat([rows, *others])) == expected
+    assert finding(pd.concat([rows, *others[:3]])).count("is not shown to differ") == 3
+    assert finding(pd.concat([*others, rows[:0]])).count("not shown") == 4
 
 
 def test_a_pair_that_was_not_run_is_refused_by_name():

@@ -9,9 +9,19 @@ from casebook.readers import read_yaml
 from casebook.runs.headlines import BY_UNIT, counted, per_cent
 from casebook.stats.intervals import bounds_text
 from casebook.tables import enumerated, reason_text
-from casebook.verdicts import BETTER, EQUIVALENT, INTERVAL_BY_UNIT, NOT_MEASURED, WORSE
+from casebook.verdicts import (
+    BETTER,
+    EQUIVALENT,
+    INTERVAL_BY_UNIT,
+    NOT_MEASURED,
+    UNDECIDED,
+    WORSE,
+)
 
 MOST_NAMED = 6  # rows that a title names; more are counted
+MOST_CLAUSES = (
+    4  # pairs with a verdict that it names; what is undecided is counted then
+)
 MOST_COUNTS = 3  # of units or measures that a caption names
 VARYING = ["measure", "system_name", "against_name", "part"]  # in the order of a label
 PAIR = ["verdict", "system_phrase", "against_phrase"]
@@ -163,14 +173,19 @@ def finding(frame):
 
 
 def _contrasts_finding(rows):
-    """Pairs by verdict, with the measures and parts in which they have it; of many the number."""
+    """Pairs by verdict, with the measures and parts in which they have it; of many the number.
+
+    Of more pairs than a title can hold it names those that are decided.
+    """
     measures = rows["measure"].unique()
     if len(measures) == 1:
         of, keys, varying = measures[0], PAIR[:2], "part"
     else:
         of, keys, varying = f"{len(measures)} measures", PAIR, "measure"
-    groups = rows.groupby(keys, sort=False)
-    if len(groups) > MOST_NAMED or len(rows) > 2 * MOST_NAMED:
+    is_counted = rows["verdict"].isin([UNDECIDED, NOT_MEASURED])
+    is_counted &= len(rows.groupby(keys)) > MOST_CLAUSES
+    groups = rows[~is_counted].groupby(keys, sort=False)
+    if not 1 <= len(groups) <= MOST_CLAUSES or len(rows) > 2 * MOST_NAMED:
         return f"of {len(rows)} differences in {of}: {_counts(rows, COUNTS)}"
     clauses = []
     for (verdict, system, *_), group in groups:
@@ -179,6 +194,9 @@ def _contrasts_finding(rows):
         if len(set(rows[varying])) > 1:
             text += f" ({enumerated(group[varying].replace('', 'all').unique())})"
         clauses.append(text)
+    if is_counted.any():
+        counts = _counts(rows[is_counted], COUNTS)
+        clauses.append(f"of all {len(rows)} differences: {counts}")
     text = "; ".join(clauses)
     return text if varying == "measure" else f"in {of}, {text}"
 
