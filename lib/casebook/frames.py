@@ -249,9 +249,10 @@ def contrasts(
     units, reason_of_all = resampled_clusters(clusters, len(X))
     sums, sizes = cluster_sums(differences, units)
     flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-    row_of = {}
-    for pair, reason in not_measured.items():
-        row_of[pair] = {"verdict": NOT_MEASURED, "reason": reason}
+    row_of = {
+        pair: {"verdict": NOT_MEASURED, "reason": reason}
+        for pair, reason in not_measured.items()
+    }
     for pair, of_pair, *found in zip(family, differences.T, *flips, strict=True):
         difference, low, high, p, p_adjusted = found
         low, high, reason = bounds_of_difference(of_pair, low, high, reason_of_all)
@@ -260,9 +261,10 @@ def contrasts(
         verdict = verdict_of(low, high, margin, reason=reason, level=level, **tested)
         row |= {"low": low, "high": high, "p": p, "verdict": verdict, "reason": reason}
         row_of[pair] = row
-    rows = []
-    for system, baseline in pairs:
-        rows.append({"system": system, "against": baseline, **row_of[system, baseline]})
+    rows = [
+        {"system": system, "against": baseline, **row_of[system, baseline]}
+        for system, baseline in pairs
+    ]
     table = pd.DataFrame(rows, columns=CONTRAST_COLUMNS)
     table = table.assign(n=len(X), groups=count_groups(clusters, len(X)))
     numbers = dict.fromkeys(["difference", "low", "high", "p", "p_adjusted"], float)
@@ -309,18 +311,19 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
             reason = "no_variation" if difference else NO_UNIT_DIFFERS
         if reason not in (None, INTERVAL_BY_UNIT):
             low = high = np.nan
-        row = {
-            "system": system,
-            "against": system,
-            "difference": difference,
-            "low": low,
-            "high": high,
-            "level": first.mean(),
-            "baseline": other.mean(),
-            "verdict": verdict_of(low, high, margin, reason=reason),
-            "reason": reason,
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "system": system,
+                "against": system,
+                "difference": difference,
+                "low": low,
+                "high": high,
+                "level": first.mean(),
+                "baseline": other.mean(),
+                "verdict": verdict_of(low, high, margin, reason=reason),
+                "reason": reason,
+            }
+        )
     table = pd.DataFrame(rows).astype({"reason": object})
     return table.assign(n=n, groups=count_groups(clusters, n))
 

@@ -75,13 +75,14 @@ class Chapter:
         helps = EFFECTS[yes]
         hurts = EFFECTS[OPPOSITE[yes]]
         about = row[["dataset", "measure", "unit", "cluster"]].to_dict()
-        about |= {"system": row["system_name"], "against": against}
         about |= {
+            "system": row["system_name"],
+            "against": against,
             "null": row.get("null", 0.0),
             "margin": row.get("margin", 0.0),
             "decision": row.get("verdict"),
+            "answers": {helps: "Yes", hurts: "No, the other way round"},
         }
-        about["answers"] = {helps: "Yes", hurts: "No, the other way round"}
         if yes != BETTER:
             about["words"] = {helps: "yes", hurts: "no"}
         if pd.notna(row.get("level")):

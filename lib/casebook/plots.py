@@ -188,12 +188,21 @@ def matrix(table, shown="z.2f", counts=None):
         0.55 * len(rows) + 0.12 * n_breaks + 1.0,
     )
     figure, axes = plt.subplots(figsize=size)
-    heads = {"xticklabels": _wrapped(table.columns, 12), "yticklabels": rows}
-    letters = {"annot": texts, "fmt": "", "annot_kws": {"color": INK, "size": 11}}
-    shades = {"vmin": 0, "vmax": 1, "cmap": SHADES, "cbar": False}
-    lines = {"linewidth": 1, "linecolor": GRID}
-    # Seaborn writes nothing into a cell without a value.
-    sns.heatmap(table.fillna(0), ax=axes, **letters, **shades, **lines, **heads)
+    sns.heatmap(
+        table.fillna(0),  # seaborn writes nothing into a cell without a value
+        ax=axes,
+        annot=texts,
+        fmt="",
+        annot_kws={"color": INK, "size": 11},
+        vmin=0,
+        vmax=1,
+        cmap=SHADES,
+        cbar=False,
+        linewidth=1,
+        linecolor=GRID,
+        xticklabels=_wrapped(table.columns, 12),
+        yticklabels=rows,
+    )
     axes.tick_params(axis="y", rotation=0)
     axes.set(xlabel="", ylabel="")
     axes.grid(visible=False)

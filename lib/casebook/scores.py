@@ -161,9 +161,14 @@ class Scores:
         same = self.same_input(tested) if self.same_input else {}
         if self.unmeasured:
             same = dict.fromkeys(tested, self.unmeasured)
-        options = {"margin": self._margin, "level": self.coverage, **self._draws}
         rows = frames.contrasts(
-            self.values, tested, self.clusters, not_measured=same, **options
+            self.values,
+            tested,
+            self.clusters,
+            margin=self._margin,
+            level=self.coverage,
+            not_measured=same,
+            **self._draws,
         )
         rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
         rows = rows.join(frames.count_units(self.values, tested))
@@ -260,8 +265,14 @@ class Scores:
 
     def other(self, values, measure, quantity=""):
         """Scores of the same units, or of some of them, in another measure."""
-        about = {"measure": measure, "quantity": quantity, "margin": None}
-        return replace(self._of(values), control=None, same_input=None, **about)
+        return replace(
+            self._of(values),
+            measure=measure,
+            quantity=quantity,
+            margin=None,
+            control=None,
+            same_input=None,
+        )
 
     def best(self, names, what="systems", unless=None):
         """Choice of the system with the highest mean of those that were run, or of a named one."""

@@ -223,9 +223,10 @@ def _places_finding(rows):
     null = rows["null"].iloc[0]
     if len(rows) > MOST_NAMED:
         return f"of {len(rows)} values of {measure}: {_counts(rows, PLACES, null)}"
-    clauses = []
-    for verdict, names in labels(rows).groupby(rows["verdict"], sort=False):
-        clauses.append(f"{PLACES[verdict].format(null=null)} for {enumerated(names)}")
+    clauses = [
+        f"{PLACES[verdict].format(null=null)} for {enumerated(names)}"
+        for verdict, names in labels(rows).groupby(rows["verdict"], sort=False)
+    ]
     return f"{measure} is {'; '.join(clauses)}"
 
 

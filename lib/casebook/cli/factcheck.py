@@ -56,15 +56,21 @@ def run(
     refuse_overwriting(out, claims, ratings, *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
-    told = {"columns": columns, "values": values, "rows": rows}
-    checked, reading = factcheck.claims.read_plain(claims, **told)
+    checked, reading = factcheck.claims.read_plain(
+        claims, columns=columns, values=values, rows=rows
+    )
     documents = factcheck.claims.load_documents(corpus)
     checker = _checker(documents, ratings=ratings, **options)
     say(str(reading))
     results = checker.check_all(checked)
-    judged = (checked, results, checker.config, checker.stance)
-    drawn = {"n_resamples": n_resamples, "seed": seed}
-    report, scores = factcheck.score.as_report(*judged, **drawn)
+    report, scores = factcheck.score.as_report(
+        checked,
+        results,
+        checker.config,
+        checker.stance,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
     if out is not None:
         write_text(
             out, report["log"].to_json(orient="records", lines=True, force_ascii=False)
@@ -90,14 +96,20 @@ def ablate(
 ):
     documents = factcheck.claims.load_documents(corpus)
     if claims:
-        told = {"columns": columns, "values": values, "rows": rows}
-        checked, reading = factcheck.claims.read_labelled(claims, documents, **told)
+        checked, reading = factcheck.claims.read_labelled(
+            claims, documents, columns=columns, values=values, rows=rows
+        )
         say(str(reading))
     else:
         checked = factcheck.claims.read_claims(documents, split="test")
     checker = _checker(documents, **options)
-    noise = {"noise_rates": rate or (0.0, 1.0), "noise_seeds": range(seeds)}
-    tables = factcheck.ablation.ablate(checker, checked, seed=seed, **noise)
+    tables = factcheck.ablation.ablate(
+        checker,
+        checked,
+        noise_rates=rate or (0.0, 1.0),
+        noise_seeds=range(seeds),
+        seed=seed,
+    )
     if cost := factcheck.judges.cost_of_judge(checker.stance):
         say(f"the judge: {cost}")
     printed = tables | {"parts": tables["parts"][PART_COLUMNS]}

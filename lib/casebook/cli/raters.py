@@ -51,8 +51,9 @@ def forms(
         )
     elif log:
         logged = assistant.log.read_log(log, columns=columns, rows=rows, lists=lists)
-        choice = {"common": common, "stratum": stratum}
-        answers, account = raters.answers.answers_of_log(logged, systems, **choice)
+        answers, account = raters.answers.answers_of_log(
+            logged, systems, common=common, stratum=stratum
+        )
         if no_evidence:
             answers = answers.drop(columns="evidence", errors="ignore")
         plan = raters.forms.Plan(name, kinds, formats=formats, **plan)

@@ -140,12 +140,14 @@ def agreement(
         frame, level, panel = _panel(
             ratings, level, scale, wide, layout | {"raters": by_rater}
         )
-    options = {"weights": weights, "seed": seed}
-    results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
+    results = measures.agreement.agreement_results(
+        panel, level, n_resamples, weights=weights, seed=seed
+    )
     say(data.tables.reading_text(frame.attrs["reading"]))
-    values = {}
-    for name, result in results.items():
-        values[name] = {field: getattr(result, field) for field in COEFFICIENT}
+    values = {
+        name: {field: getattr(result, field) for field in COEFFICIENT}
+        for name, result in results.items()
+    }
     table = (
         pd.DataFrame.from_dict(values, "index").rename_axis("coefficient").reset_index()
     )

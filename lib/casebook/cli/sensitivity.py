@@ -37,8 +37,9 @@ def run(
     expanded = sensitivity.tree.EXPANSION_THRESHOLD if threshold is None else threshold
     search, settings = _settings(threshold=expanded, **options)
     domain, judge = _domain_and_judge(facts, validator)
-    told = {"columns": columns, "rows": rows}
-    sheet, read = sensitivity.cases.read_case(case, extractor, name, domain, **told)
+    sheet, read = sensitivity.cases.read_case(
+        case, extractor, name, domain, columns=columns, rows=rows
+    )
     _say_gaps([sheet], domain)
     documents = assistant.log.documents_of(dataset)
     tree = sensitivity.study.run_case(
@@ -73,8 +74,9 @@ def evaluate(
     refuse_overwriting(out, cases, corpus, facts)
     search, settings = _settings(**options)
     domain, judge = _domain_and_judge(facts, validator)
-    told = {"columns": columns, "rows": rows}
-    collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
+    collection = sensitivity.cases.user_collection(
+        cases, corpus, domain, columns=columns, rows=rows
+    )
     _say_gaps(collection.sheets, domain, collection.annotations)
     mode = search.pop("mode")
     search |= {"validator": judge, "n_resamples": n_resamples}

@@ -75,8 +75,9 @@ def load_files(
         if n_left_out
         else ""
     )
-    about = {"groups": groups, "note": note}
-    return RetrievalDataset(key, split, documents, queries, grades, card, **about)
+    return RetrievalDataset(
+        key, split, documents, queries, grades, card, groups=groups, note=note
+    )
 
 
 def read_frame(path, id_field, id_column):
@@ -253,12 +254,9 @@ def _repeated(records, keys):
 
 def _judgements(folder):
     needed = [*PAIR, "value"]
-    tables = {
-        path.stem: read_table(path) for path in sorted(folder.glob("qrels/*.tsv"))
-    }
     read = {
-        split: read_roles(table, "qrels", needed).table
-        for split, table in tables.items()
+        path.stem: read_roles(read_table(path), "qrels", needed).table
+        for path in sorted(folder.glob("qrels/*.tsv"))
     }
     judged = pd.concat(read, names=["split"]).reset_index()
     judged["id"] = judged[needed].agg(" ".join, axis=1) + " (" + judged["split"] + ")"

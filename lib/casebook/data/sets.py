@@ -37,9 +37,15 @@ def beir_halves(card, files, split):
 
 def irled(card, files, split):
     """FIRE-2017 IRLeD, task 2: the precedents that a judgment cites."""
-    texts = files["prior_cases.jsonl.xz"], files["current_cases.jsonl.xz"]
-    about = {"key": card.key, "split": split, "card": card, "id_field": "id"}
-    return load_files(*texts, files["irled-qrel.txt"], **about)
+    return load_files(
+        files["prior_cases.jsonl.xz"],
+        files["current_cases.jsonl.xz"],
+        files["irled-qrel.txt"],
+        key=card.key,
+        split=split,
+        card=card,
+        id_field="id",
+    )
 
 
 def consumer_contracts(card, files, split):
@@ -59,9 +65,15 @@ def consumer_contracts(card, files, split):
     queries = pd.DataFrame({"query_id": clause.index, "text": rows["question"]})
     queries["answer"] = rows["answer"] == "True"
     qrels = {query: {name: 1} for query, name in clause.items()}
-    about = {"groups": group.to_dict(), "cluster": "clauses"}
     dataset = RetrievalDataset(
-        card.key, split, documents, queries, qrels, card, **about
+        card.key,
+        split,
+        documents,
+        queries,
+        qrels,
+        card,
+        groups=group.to_dict(),
+        cluster="clauses",
     )
     return _half(dataset, seed=HALVES)
 

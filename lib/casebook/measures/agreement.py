@@ -53,8 +53,12 @@ class Agreement(namedtuple("Agreement", FIELDS, defaults=FIELDS.values())):
         """Bounds for this panel and for a new one, as columns of a table; None where none are."""
         low, high = self.panel_ci or (None, None)
         new_low, new_high = self.new_panel_ci or (None, None)
-        bounds = {"panel_low": low, "panel_high": high}
-        return bounds | {"new_panel_low": new_low, "new_panel_high": new_high}
+        return {
+            "panel_low": low,
+            "panel_high": high,
+            "new_panel_low": new_low,
+            "new_panel_high": new_high,
+        }
 
 
 # From a coefficient and a table of ratings to the estimate with both intervals.
@@ -124,11 +128,8 @@ def measure(
         influence = influence - influence.mean()
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
     panel_ci, why = bootstrap_interval(draws, estimate, n, influence)
-    reasons = {"panel_ci": why}
-    if se is None:
-        reasons["se"] = why
+    reasons = {"panel_ci": why, "se": why if se is None else None, "new_panel_ci": why}
     new_panel_ci = None
-    reasons["new_panel_ci"] = why
     if panel.raters is None:
         reasons["new_panel_ci"] = "raters_unknown"
     elif panel.n_raters < 3:
@@ -240,9 +241,9 @@ def agreement_results(
         "gwet_ac2": {"weights": weights},
         "krippendorff_alpha": {"level": level},
     }
-    options = {"n_resamples": n_resamples, "seed": seed}
     return {
-        x: measure(x, panel, **options, **settings.get(x, {})) for x in coefficients
+        x: measure(x, panel, n_resamples=n_resamples, seed=seed, **settings.get(x, {}))
+        for x in coefficients
     }
 
 

@@ -84,10 +84,8 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
     codes = np.arange(n)
     if resampled is not None:
         codes, _ = pd.factorize(resampled, sort=True)
-    blocks = []
-    for drawn in resample_counts(codes.max() + 1, n_resamples, seed):
-        blocks.append(_statistics(drawn[:, codes], y, p, bins))
-    draws = pd.concat(blocks)
+    blocks = resample_counts(codes.max() + 1, n_resamples, seed)
+    draws = pd.concat([_statistics(drawn[:, codes], y, p, bins) for drawn in blocks])
     quantiles = draws.quantile((0.025, 0.975))
     moved = (
         quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
@@ -99,10 +97,10 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
         low = high = None
     elif np.ptp(draws["ece_debiased"]) == 0:
         reason = "no_variation"
-    intervals = {}
-    for name, value in found.clip(lower=0.0).items():
-        intervals[name] = Interval(value, low, high, LEVEL, n, "basic", reason)
-    return intervals
+    return {
+        name: Interval(value, low, high, LEVEL, n, "basic", reason)
+        for name, value in found.clip(lower=0.0).items()
+    }
 
 
 # The error that a calibrated forecaster would show.
@@ -115,8 +113,7 @@ def _ece_by_chance(p, bins, n_resamples, seed):
     for block, rows in row_blocks(n_resamples, max(1, 2**21 // len(p))):
         draws = generator(seed, "calibrated", block).random((rows, len(p)))
         true = (draws < p) @ in_bin
-        errors = _errors(sizes, stated, true)
-        blocks.append(errors["ece"])
+        blocks.append(_errors(sizes, stated, true)["ece"])
     return pd.concat(blocks)
 
 

@@ -57,10 +57,10 @@ class Scores(SimpleNamespace):
     def numbers(self):
         """Primary measures for ``numbers.json``, the majority's beside them."""
         majority = self.baselines["majority"]
-        numbers = {}
-        for name, interval in self.measures.items():
-            numbers[name] = interval.number(majority[name].estimate)
-        return numbers
+        return {
+            name: interval.number(majority[name].estimate)
+            for name, interval in self.measures.items()
+        }
 
 
 def score_predictions(
@@ -143,10 +143,11 @@ def score_predictions(
         answers[name] = sampled(outcomes_of(answer).codes, counted).measured(
             without_drops
         )
-    parity = {}
-    for behaviour in "SL":
-        parity[behaviour] = documented_metrics(gold, predicted, behaviour)
-    parity["groups"] = {}
+    parity = {
+        "S": documented_metrics(gold, predicted),
+        "L": documented_metrics(gold, predicted, "L"),
+        "groups": {},
+    }
     measures_of_groups = {}
     for grouping, names in (groups or {}).items():
         if len(names) != len(gold):
@@ -194,13 +195,18 @@ def documented_metrics(gold, predicted, behaviour="S"):
     truth = pairs["gold"] == SUPPORTED
     said = pairs["said"] == SUPPORTED
     tn, fp, fn, tp = np.bincount(2 * truth + said, minlength=4).tolist()
-    measures = {"tp": tp, "tn": tn, "fp": fp, "fn": fn, "n": n}
     n_equal = int((pairs["gold"] == pairs["said"]).sum())
-    measures["accuracy"] = n_equal / max(n, 1)
-    measures["precision"] = tp / max(tp + fp, 1)
-    measures["recall"] = tp / max(tp + fn, 1)
-    measures["f1"] = 2 * tp / max(2 * tp + fp + fn, 1)
-    return measures
+    return {
+        "tp": tp,
+        "tn": tn,
+        "fp": fp,
+        "fn": fn,
+        "n": n,
+        "accuracy": n_equal / max(n, 1),
+        "precision": tp / max(tp + fp, 1),
+        "recall": tp / max(tp + fn, 1),
+        "f1": 2 * tp / max(2 * tp + fp + fn, 1),
+    }
 
 
 # Policies that collapse outcomes to classes, and the formulas.

@@ -89,9 +89,7 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES):
     """
     found = _measures(measures)
     judgements, accounting = _ranked_judgements(qrels, run)
-    values = {}
-    for name, measure in found.items():
-        values[name] = measure.score(judgements)
+    values = {name: measure.score(judgements) for name, measure in found.items()}
     index = pd.Index(judgements.query_ids, name="query_id")
     return Evaluation(pd.DataFrame(values, index), accounting)
 
@@ -99,9 +97,10 @@ def evaluate(qrels, run, measures=DEFAULT_MEASURES):
 def random_order(qrels, run, measures):
     """Expected values of a random order of each query's documents: a frame, queries x measures."""
     judgements, _ = _ranked_judgements(qrels, run)
-    values = {}
-    for name, measure in _measures(measures).items():
-        values[name] = measure.at_random(judgements)
+    values = {
+        name: measure.at_random(judgements)
+        for name, measure in _measures(measures).items()
+    }
     return pd.DataFrame(values, pd.Index(judgements.query_ids, name="query_id"))
 
 

@@ -22,10 +22,11 @@ def agreement_rows(frames, dataset, *, n_resamples=10_000, seed=0):
 
     ``frames`` are those of `casebook.raters.annotations.read_criteria`.
     """
-    tables = {}
     options = {"wide": True, "n_resamples": n_resamples, "seed": seed}
-    for criterion, frame in frames.items():
-        tables[criterion] = agreement_table(frame, level_of(frame), **options)
+    tables = {
+        criterion: agreement_table(frame, level_of(frame), **options)
+        for criterion, frame in frames.items()
+    }
     return coefficient_rows(tables, dataset)
 
 

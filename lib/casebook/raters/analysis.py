@@ -38,10 +38,11 @@ KAPPA_COLUMNS = [
 
 #: What came out: the votes, the panel, and the tables by name.
 Analysis = namedtuple("Analysis", "votes panel tables")
-_PANEL = namedtuple("_PANEL", "focus against votes left ratings texts rows")
 
 
-class ComparisonPanel(_PANEL):
+class ComparisonPanel(
+    namedtuple("ComparisonPanel", "focus against votes left ratings texts rows")
+):
     """Judgements of a panel on two systems, arranged as frames of items x raters.
 
     Votes are 1 for the focus, 0 for a tie, -1 or NaN; ``left`` says whether the focus was on the
@@ -151,8 +152,14 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
 
 # Agreement on the preferences by several coefficients.
 def vote_agreement(votes, coefficients, **draws):
-    options = {"categories": (-1, 0, 1), "wide": True, "coefficients": coefficients}
-    table = agreement_table(votes, "nominal", **options, **draws)
+    table = agreement_table(
+        votes,
+        "nominal",
+        categories=(-1, 0, 1),
+        wide=True,
+        coefficients=coefficients,
+        **draws,
+    )
     bounds = [name for name in table if name.endswith(("_low", "_high"))]
     return table.astype(dict.fromkeys(["estimate", *bounds], float))
 
@@ -173,11 +180,15 @@ def kappa_pairs(panel, **draws):
 
 # What spoils a blind comparison: sides, length, texts.
 def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
-    texts = (panel.texts[panel.focus], panel.texts[panel.against])
     return {
         "position": preference.position_effect(panel.votes, panel.left),
         "length": length_effect(panel, n_resamples=n_resamples, seed=seed),
-        "arm_guess": guess_arms(*texts, n_permutations=permutations, seed=seed),
+        "arm_guess": guess_arms(
+            panel.texts[panel.focus],
+            panel.texts[panel.against],
+            n_permutations=permutations,
+            seed=seed,
+        ),
     }
 
 
@@ -209,9 +220,12 @@ def preference_rows(analysis, scores):
 
 def answer_lines(analysis):
     """The win rates for these raters and for new ones in sentences."""
-    measure = "win rate, ties as half"
     scores = Scores(
-        analysis.panel.votes, measure, "forms", unit="votes", cluster="questions"
+        analysis.panel.votes,
+        "win rate, ties as half",
+        "forms",
+        unit="votes",
+        cluster="questions",
     )
     rows = preference_rows(analysis, scores).tail(2)
     lines = [sentence(row) for _, row in rows.iterrows()]

@@ -26,8 +26,7 @@ def opaque_id(secret, *parts):
 
 def hidden_chance(secret, purpose):
     """Random numbers that follow from the secret, not from the public seed."""
-    digest = _digest(secret, ("chance", purpose))
-    return np.random.default_rng(int.from_bytes(digest))
+    return np.random.default_rng(int.from_bytes(_digest(secret, ("chance", purpose))))
 
 
 def _digest(secret, parts):

@@ -119,10 +119,10 @@ def _mean_ratings(table):
     """Mean ratings; a blank one makes nan."""
     printed = {}
     for system in (RAG, BASE):
-        row = {}
-        for scale in DOCUMENTED_SCALES:
-            mean = table[system, scale].mean(skipna=False)
-            row[f"{scale}_mean"] = rounded(mean, 3)
+        row = {
+            f"{scale}_mean": rounded(table[system, scale].mean(skipna=False), 3)
+            for scale in DOCUMENTED_SCALES
+        }
         printed[system] = row | {"n": len(table)}
     return printed
 
@@ -154,8 +154,7 @@ def beside_standard(analysis):
     share = (net[["difference", "low", "high"]] + 1) / 2
     wins = counts["rag_wins"] / max(n, 1)
     rows = [("rag_wins / n_effective", wins, n, *share.clip(0, 1))]
-    p_values = {"": THESE_RATERS, ", new raters": NEW_RATERS}
-    for ending, who in p_values.items():
+    for ending, who in {"": THESE_RATERS, ", new raters": NEW_RATERS}.items():
         rows.append(
             (f"p_value_sign_test{ending}", p, n, rates.loc[who, "p"], None, None)
         )

@@ -132,21 +132,22 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
             shown = "\n\n* * *\n\n".join(chance.permutation(passages))
             texts.loc[item, "evidence"] = shown or "(no passages)"
     texts, changes = _cleaned(texts)
-    rows = design.rename(columns={"item_id": "item"})
-    rows["prompt_text"] = rows["item"].map(texts["prompt"])
-    if "evidence" in texts:
-        rows["evidence"] = rows["item"].map(texts["evidence"])
+    about = texts.drop(columns=systems).rename(columns={"prompt": "prompt_text"})
+    rows = design.rename(columns={"item_id": "item"}).join(about, on="item")
     written = texts[systems].stack()  # noqa: PD013
     for side, column in {"left": "system1_output", "right": "system2_output"}.items():
         sides = pd.MultiIndex.from_frame(rows[["item", side]])
         rows[column] = written.loc[sides].to_numpy()
-    ids = []
-    for item, rater, *pair in rows[["item", "rater", "left", "right"]].to_numpy():
-        ids.append(opaque_id(secret, "row", item, *sorted(pair), rater))
-    rows["prompt_id"] = ids
+    rows["prompt_id"] = [
+        opaque_id(secret, "row", item, *sorted(pair), rater)
+        for item, rater, *pair in rows[["item", "rater", "left", "right"]].to_numpy()
+    ]
     key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed}
-    draw = draw.to_dict("records")
-    report = {"account": account or {}, "draw": draw, "text_changes": changes}
+    report = {
+        "account": account or {},
+        "draw": draw.to_dict("records"),
+        "text_changes": changes,
+    }
     layout = WITH_EVIDENCE if "evidence" in texts else PAIRED
     return _write(folder, plan, layout, rows, key, planned(plan, design), report)
 
@@ -177,33 +178,37 @@ def _cleaned(texts):
 def planned(plan, design):
     raters = plan.per_item or len(plan.raters)
     items = design["item_id"].nunique()
-    planned = {
-        "items": items,
-        "raters": dict(plan.raters),
-        "raters_per_comparison": raters,
-        "comparisons": len(design) // raters,
-        "systems": len({*design["left"], *design["right"]}),
-        "seed_of_the_draw": plan.seed,
-    }
-    no_difference = [0.5 - plan.margin, 0.5 + plan.margin]
-    primary = {"alpha": plan.alpha, "no_difference": no_difference}
-    # The power is stated for this win rate.
-    size = {"items": (items,), "raters": (raters,), "win_rates": (0.65,)}
-    powers = simulated_power(**size, alpha=plan.alpha, studies=STUDIES)
+    powers = simulated_power(
+        items=(items,),
+        raters=(raters,),
+        win_rates=(0.65,),  # for which the power is stated
+        alpha=plan.alpha,
+        studies=STUDIES,
+    )
     found = powers.set_index("test").loc[PRIMARY_TEST]
     assumed = found[["win_rate", "tie_rate", "item_sd", "rater_sd"]]
-    power = {
-        "estimate": float(found["rejected"]),
-        "ci": found[["low", "high"]].tolist(),
-        "simulated_studies": STUDIES,
-        "assumed": assumed.astype(float).to_dict(),
-    }
     words = RUBRIC["registered"]
     return {
-        "design": planned,
-        "primary": words["paired"] | primary,
+        "design": {
+            "items": items,
+            "raters": dict(plan.raters),
+            "raters_per_comparison": raters,
+            "comparisons": len(design) // raters,
+            "systems": len({*design["left"], *design["right"]}),
+            "seed_of_the_draw": plan.seed,
+        },
+        "primary": words["paired"]
+        | {
+            "alpha": plan.alpha,
+            "no_difference": [0.5 - plan.margin, 0.5 + plan.margin],
+        },
         "secondary": words["secondary"],
-        "power": power,
+        "power": {
+            "estimate": float(found["rejected"]),
+            "ci": found[["low", "high"]].tolist(),
+            "simulated_studies": STUDIES,
+            "assumed": assumed.astype(float).to_dict(),
+        },
     }
 
 
@@ -254,9 +259,10 @@ def _write(folder, plan, layout, rows, key, registered, report):
     sealed = hidden.assign(id=rows[layout.key])
     sealed["texts"] = rows[layout.texts].map(text_hash).to_dict("records")
     forms = dict(iter(rows.groupby("rater", sort=False)))
-    keys = {}
-    for rater, form in forms.items():
-        keys[rater] = {"rows": sealed.loc[form.index].to_dict("records")}
+    keys = {
+        rater: {"rows": sealed.loc[form.index].to_dict("records")}
+        for rater, form in forms.items()
+    }
     content = {"schema": KEY_SCHEMA, "forms": keys, **common, **key}
     with new_folder(folder) as temporary:
         path = write_json(temporary / SEALED / KEY, content, private=True)
@@ -266,8 +272,13 @@ def _write(folder, plan, layout, rows, key, registered, report):
             _write_form(temporary / FORMS, plan, layout, rater, form, digest)
         files = sorted((temporary / FORMS).iterdir())
         hashes = {file.name: sha256_file(file) for file in files}
-        known = {"schema": PLAN_SCHEMA, "key_sha256": digest, "forms_sha256": hashes}
-        registered = known | common | registered
+        registered = {
+            "schema": PLAN_SCHEMA,
+            "key_sha256": digest,
+            "forms_sha256": hashes,
+            **common,
+            **registered,
+        }
         # The key's hash holds the key, the seal all that was registered: neither is used alone.
         registered["seal"] = seal(key["secret"], registered)
         write_json(temporary / PREREGISTRATION, registered)

@@ -89,8 +89,6 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     if items >= FEWEST and raters >= FEWEST_RATERS:
         spread = crossed_variance(votes.astype(float))
         p_values[NEW_RATERS] = crossed_pvalues(means.mean(axis=1), *spread, raters)
-    counts = {}
-    for test, p in p_values.items():
-        counts[test] = int((p <= alpha).sum()), len(p)
+    counts = {test: (int((p <= alpha).sum()), len(p)) for test, p in p_values.items()}
     table = shares(counts).rename(columns={"system": "test", "value": "rejected"})
     return table[["test", "rejected", "low", "high", "n"]]

@@ -45,10 +45,8 @@ def items_mean(table, **options):
 
 def crossed_mean(table, *, weights="items", level=0.95):
     """Mean over [items, raters], tested for other items and other raters of the same kind."""
-    values = (
-        pd.DataFrame(table, dtype=float).dropna(how="all").dropna(axis=1, how="all")
-    )
-    values = values.to_numpy()
+    table = pd.DataFrame(table, dtype=float).dropna(how="all")
+    values = table.dropna(axis=1, how="all").to_numpy()
     n, raters = values.shape
     shares = np.isfinite(values).astype(float)
     if weights == "items":
@@ -65,13 +63,11 @@ def crossed_mean(table, *, weights="items", level=0.95):
     if spread <= 1e-18:
         return row | {"reason": "no_variation"}
     tail = (1 + level) / 2
-    reach = special.stdtrit(df, tail) * np.sqrt(spread)
+    crossed = special.stdtrit(df, tail) * np.sqrt(spread)
     of_raters = special.stdtrit(raters - 1, tail) * np.sqrt(by_rater)
-    reach = max(reach, of_raters)
-    row["low"] = mean - reach
-    row["high"] = mean + reach
-    row["p"] = crossed_pvalues(mean, spread, df, by_rater, raters)
-    return row | {"reason": None}
+    reach = max(crossed, of_raters)
+    p = crossed_pvalues(mean, spread, df, by_rater, raters)
+    return row | {"low": mean - reach, "high": mean + reach, "p": p, "reason": None}
 
 
 def at_least(crossed, items):
@@ -95,9 +91,7 @@ def crossed_variance(tables):
     rest = total - (items - 1) * of_items - (raters - 1) * of_raters
     error = np.maximum(rest / free, 0)
     pooled = np.maximum(of_raters + of_items - error, 0)
-    parts = of_items**2 / (items - 1)
-    parts += of_raters**2 / (raters - 1)
-    parts += error**2 / free
+    parts = of_items**2 / (items - 1) + of_raters**2 / (raters - 1) + error**2 / free
     df = np.maximum(pooled**2 / np.maximum(parts, 1e-300), 1)
     spread = np.maximum(pooled, np.maximum(of_raters, of_items))
     return spread / size, df, of_raters / size

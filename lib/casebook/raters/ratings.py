@@ -36,8 +36,9 @@ ALPHA_COLUMNS = {
 
 def alpha_row(table, **draws):
     """Krippendorff's ordinal alpha of ratings, items x raters, as a row."""
-    options = {"coefficients": ["krippendorff_alpha"], "wide": True}
-    found = agreement_table(table, "ordinal", **options, **draws)
+    found = agreement_table(
+        table, "ordinal", coefficients=["krippendorff_alpha"], wide=True, **draws
+    )
     return found.iloc[0][[*ALPHA_COLUMNS]].rename(ALPHA_COLUMNS).to_dict()
 
 

@@ -48,16 +48,10 @@ class Truth(namedtuple("Truth", _TRUTH, defaults=_TRUTH.values())):
 def invented_answers(items, seed=0):
     """Answers of two systems, studied and compared, in the same random words."""
     texts = generator(seed, "answers of a rehearsal").choice(WORDS, (items, 2, 25))
-    rows = []
-    for number, (studied, compared) in enumerate(texts):
-        row = [
-            f"q{number}",
-            f"q{number}?",
-            "all",
-            " ".join(studied),
-            " ".join(compared),
-        ]
-        rows.append(row)
+    rows = [
+        [f"q{number}", f"q{number}?", "all", " ".join(studied), " ".join(compared)]
+        for number, (studied, compared) in enumerate(texts)
+    ]
     return pd.DataFrame(
         rows, columns=["item_id", "prompt", "stratum", "studied", "compared"]
     )

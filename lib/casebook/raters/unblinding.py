@@ -211,10 +211,12 @@ def read_votes(forms, side_column=None, *, last_column=False):
         again = items.duplicated()
         has_no_key = rows["left"].isna() & ~again
         is_alone = items.map(n_forms) < min(len(forms), 2)
-        kinds = [("no_key", has_no_key, LOST), ("duplicate", again, LOST)]
-        kinds.append(("other_prompt", is_alone, NOTE))
         checks = []
-        for kind, is_so, effect in kinds:
+        for kind, is_so, effect in (
+            ("no_key", has_no_key, LOST),
+            ("duplicate", again, LOST),
+            ("other_prompt", is_alone, NOTE),
+        ):
             for row, item in items[is_so].items():
                 checks.append((row, "prompt_text", kind, short(item), effect))
         defects += [*form.defects, *defects_of(form.path, form.sheet, checks)]

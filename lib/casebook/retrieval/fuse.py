@@ -92,9 +92,10 @@ def _fused_runs(runs, k, depth, weights):
 
 def weighted_sum(lists, weights=None):
     """Fuse ranked lists by the weighted sum of their scores, each list's scaled to [0, 1]."""
-    values = []
-    for entry, weight in zip(lists, _checked(lists, weights), strict=True):
-        values.append(weight[:, None] * min_max(entry.scores, entry.ids >= 0))
+    values = [
+        weight[:, None] * min_max(entry.scores, entry.ids >= 0)
+        for entry, weight in zip(lists, _checked(lists, weights), strict=True)
+    ]
     return _sum_by_document(lists, values)
 
 

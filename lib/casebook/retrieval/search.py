@@ -120,9 +120,12 @@ class BM25Index:
         return scipy.sparse.csc_array(arrays, shape=shape).tocsr()
 
     def _tokens(self, texts):
-        options = {"return_ids": False, "show_progress": False}
         return bm25s.tokenize(
-            list(texts), stopwords="en", stemmer=self._stem, **options
+            list(texts),
+            stopwords="en",
+            stemmer=self._stem,
+            return_ids=False,
+            show_progress=False,
         )
 
 

@@ -188,9 +188,7 @@ def counted(number, plural):
 
 def _around(value, null):
     """A number relative to the one that means nothing; None where it is undefined."""
-    if value is None:
-        return None
-    return float(value) - null
+    return None if value is None else float(value) - null
 
 
 def read_headlines(run, cell):

@@ -169,8 +169,13 @@ def importance_agreement(scores, annotations, *, n_resamples=10_000, seed=0):
     test = mean_spearman_test(rankings)
     rhos = np.array([value for value in test["values"] if value is not None])
     mean = bootstrap_mean(rhos, n_resamples=n_resamples, seed=seed)
-    bounds = {"low": mean.low, "high": mean.high, "cases_ranked": mean.n}
-    return {"mean_spearman": mean.estimate, "exact_p": test["p"], **bounds}
+    return {
+        "mean_spearman": mean.estimate,
+        "exact_p": test["p"],
+        "low": mean.low,
+        "high": mean.high,
+        "cases_ranked": mean.n,
+    }
 
 
 def score_pairs(scores, annotations):

@@ -76,9 +76,10 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
         raise InputError(f"{case_id}: has no text to extract facts from")
     text = fold(text[:LONGEST_READ])
     found, notes = _facts_in(text, domain)
-    lists = {}
-    for kind in facts.LISTS:
-        lists[kind] = [fact.value for fact in found if fact.kind == kind]
+    lists = {
+        kind: [fact.value for fact in found if fact.kind == kind]
+        for kind in facts.LISTS
+    }
     sides = [] if "PartyType" in domain.types else list(cause_title(text))
     numbers = {kind: lists.pop(kind) for kind in facts.NUMBERS}
     parties = {f"{side.kind}_type": side.value for side in sides}

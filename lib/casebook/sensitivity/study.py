@@ -115,18 +115,21 @@ class SensitivityStudy:
         return self._scores(None, BEYOND, "edits", cluster="cases").described(rows)
 
     def sensitivity(self, system):
-        options = {"fact_types": self.cases.domain.fact_types} | self.options
-        return evaluation.sensitivity(self.edges[system], **options).assign(
-            system=system
+        rows = evaluation.sensitivity(
+            self.edges[system], fact_types=self.cases.domain.fact_types, **self.options
         )
+        return rows.assign(system=system)
 
     def placebos_above(self, system, threshold=DECISIVE_DISPLACEMENT):
         """Share of all placebo edits above a displacement: a frame of one estimate, or of none."""
         placebos = self.placebos[system].query("status == @OK")
         exceeds = (placebos[DISPLACEMENT] > threshold).astype(float).to_frame(system)
-        clusters = placebos["case_id"]
-        measure = "share of placebos above the threshold"
-        scores = self._scores(exceeds, measure, "placebo edits", clusters=clusters)
+        scores = self._scores(
+            exceeds,
+            "share of placebos above the threshold",
+            "placebo edits",
+            clusters=placebos["case_id"],
+        )
         return scores.estimates().head(len(placebos))
 
     # --- which facts decide
@@ -179,11 +182,10 @@ class SensitivityStudy:
 
     def against_documented(self, margin=None):
         """AUROC of the excess minus that of the documented mean displacement."""
-        rows = []
-        for system in self.systems:
-            rows.append(
-                self._contrasts([(system, f"{system}, {DOCUMENTED_SCORE}")], margin)
-            )
+        rows = [
+            self._contrasts([(system, f"{system}, {DOCUMENTED_SCORE}")], margin)
+            for system in self.systems
+        ]
         rows = pd.concat(rows, ignore_index=True).assign(against=DOCUMENTED_SCORE)
         return self._described(rows.assign(role="", family="documented measure"))
 
@@ -191,18 +193,17 @@ class SensitivityStudy:
         # So many contrasts hold together.
         margin = verdicts.margin_of(AREA) if margin is None else margin
         scores = self.pairs.select_dtypes(float).drop(columns="importance")
-        both = (
+        rows = frames.area_contrasts(
             self.pairs["dispositive"],
             scores,
             contrasted,
             self.pairs["case_id"].tolist(),
+            level=1 - 0.05 / len(contrasted),
         )
-        rows = frames.area_contrasts(*both, level=1 - 0.05 / len(contrasted))
-        outcomes = []
-        for row in rows.itertuples():
-            outcomes.append(
-                verdicts.verdict_of(row.low, row.high, margin, reason=row.reason)
-            )
+        outcomes = [
+            verdicts.verdict_of(row.low, row.high, margin, reason=row.reason)
+            for row in rows.itertuples()
+        ]
         is_missing = rows["difference"].isna()
         rows["verdict"] = pd.Series(outcomes).mask(is_missing, verdicts.NOT_MEASURED)
         return rows.assign(
@@ -238,10 +239,9 @@ class SensitivityStudy:
                 *of_all, len(edges)
             )
             excesses = evaluation.case_scores(edges, fact_types=types)
-            ranked = evaluation.importance_agreement(
+            rows[name, "standard"] = evaluation.importance_agreement(
                 excesses, annotations, **self.options
             )
-            rows[name, "standard"] = ranked
         table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(
             ["system", "computed"]
         )
@@ -322,8 +322,14 @@ def run_sensitivity_study(
     trees = {}
     for system in track([*systems, RANDOM_ORDER], "systems"):
         search = case_search(system, index, k, chunking=False)
-        grown = cases.sheets, search, settings, cases.neighbours, validator
-        trees[system] = grow_trees(*grown, domain=cases.domain)
+        trees[system] = grow_trees(
+            cases.sheets,
+            search,
+            settings,
+            cases.neighbours,
+            validator,
+            domain=cases.domain,
+        )
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
     placebos = {system: placebo_frame(grown) for system, grown in trees.items()}
     options = {"n_resamples": n_resamples, "seed": settings.seed}
@@ -334,8 +340,9 @@ def run_case(
     sheet, documents, settings, validator, domain, *, mode="full", encoder=None, k=10
 ):
     search = case_search(mode, CorpusIndex(documents, encoder), k)
-    grown = [sheet], search, settings, neighbours_or_next, validator
-    (tree,) = grow_trees(*grown, domain=domain)
+    (tree,) = grow_trees(
+        [sheet], search, settings, neighbours_or_next, validator, domain=domain
+    )
     return tree
 
 
