@@ -184,8 +184,9 @@ def did_you_mean(name, names, n=1):
 # YAML
 
 
-# Safe loader that refuses a key that stands twice.
 class _Yaml(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """Safe loader that refuses a key that stands twice."""
+
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
@@ -198,8 +199,9 @@ class _Yaml(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return mapping
 
 
-# Takes every scalar for text: numbers, dates, yes and null too.
 class _TextYaml(_Yaml):
+    """Loader that takes every scalar for text: numbers, dates, yes and null too."""
+
     yaml_implicit_resolvers: ClassVar[dict] = {}
 
 

@@ -62,8 +62,8 @@ def read_book(path):
         raise unreadable(path, error) from error
 
 
-# Sheets of a workbook, which is read with formulas and with their stored values.
 def _workbook_sheets(path):
+    """Sheets of a workbook, read with formulas and with their stored values."""
     from openpyxl import load_workbook
 
     content = io.BytesIO(path.read_bytes())
@@ -93,8 +93,8 @@ def _cell(value):
     return None if text == "" else text
 
 
-# Sheet of rows of cells as written and as stored, without the empty ones.
 def _sheet(name, written, stored):
+    """Sheet of rows of cells as written and as stored, without the empty ones."""
     written, stored = (
         pd.DataFrame(itertools.zip_longest(*rows), dtype=object).T
         for rows in (written, stored)

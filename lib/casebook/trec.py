@@ -127,8 +127,8 @@ def read_rows(path, kind):
     return rows
 
 
-# Query, document and number of a line; else a ValueError that says what is wrong.
 def _entry(fields, names, kind):
+    """Query, document and number of a line; else a ValueError with what is wrong."""
     n = len(names)
     if len(fields) < n or (len(fields) > n and kind == "qrels"):
         raise ValueError(
@@ -190,8 +190,8 @@ class Rows(Mapping):
         return np.where(rows < 0, np.nan, self.value[rows])
 
 
-# One number for a query and a document; two of a million pairs are alike once in 10^7.
 def _keys(place, document):
+    """Numbers of queries with documents; of a million two agree once in 10^7."""
     key = np.zeros(len(place), np.uint64)
     for word in [
         place.astype(np.uint64),
@@ -202,8 +202,8 @@ def _keys(place, document):
     return pd.Index(key)
 
 
-# Rows of a regular file; None of any other, which is read line by line.
 def _regular_rows(path, kind):
+    """Rows of a regular file; None of any other, which is read line by line."""
     _, place_of_document, place_of_value = PLACES[len(LAYOUTS[kind])]
     types = dict.fromkeys(range(len(LAYOUTS[kind])), "S1")
     try:

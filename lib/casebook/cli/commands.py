@@ -107,8 +107,8 @@ def _parameter(name, settings, make):
     return Parameter(name, KEYWORD, default=default, annotation=annotation)
 
 
-# Repeated options of a form such as NAME=VALUE or LABEL:KIND.
 def _pairs(texts, form):
+    """Repeated options of a form such as NAME=VALUE or LABEL:KIND."""
     mark = "=" if "=" in form else ":"
     found = {}
     for text in texts:

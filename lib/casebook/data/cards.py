@@ -30,8 +30,9 @@ class _Strict(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
-# Licence of the data themselves, not of the package that carries them.
 class Licence(_Strict):
+    """Licence of the data themselves, not of the package that carries them."""
+
     name: Line
     spdx: Line | None = None
     non_commercial: bool
@@ -39,8 +40,9 @@ class Licence(_Strict):
     notes: Line | None = None
 
 
-# One place to take files from: a folder of the project, of the mirror, a wheel or a url.
 class Source(_Strict):
+    """A place of files: a folder of the project, of the mirror, a wheel or a url."""
+
     shipped: RelativePath | None = None
     mirror: RelativePath | None = None
     wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
@@ -66,8 +68,9 @@ class Split(_Strict):
     note: Line | None = None
 
 
-# Everything that is known about a data set before it is read.
 class Card(_Strict):
+    """Everything that is known about a data set before it is read."""
+
     key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]*$")]
     title: Line
     description: Line

@@ -55,8 +55,8 @@ def read_rankings(path, kind, columns=None, prefix=""):
     return rankings, reading
 
 
-# Table of ``{query: {document: value}}``, or of a list of rows.
 def _of_object(path):
+    """Table of ``{query: {document: value}}``, or of a list of rows."""
     content = read_json(path, parse=parse_cells)
     if not isinstance(content, dict):
         return read_table(path)

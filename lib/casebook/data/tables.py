@@ -101,8 +101,8 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
     return table
 
 
-# Table of a CSV without its empty rows; a first line ``sep=;`` names its separator.
 def _delimited(path, **_):
+    """Table of a CSV without empty rows; a first line ``sep=;`` names its separator."""
     text = read_text(path)
     first = text.partition("\n")[0]
     named = re.fullmatch("sep=(.)", first)
@@ -145,8 +145,8 @@ def _lines(path, parse, **_):
     return _of_objects(path, dict(read_jsonl(path, parse=parse)))
 
 
-# Objects of a JSON file: all of it, or the list that `rows` names.
 def _json(path, rows, parse, alone):
+    """Objects of a JSON file: all of it, or the list that `rows` names."""
     content = read_json(path, parse=parse)
     found = part_of(content, rows)
     if alone and isinstance(found, dict):
@@ -182,8 +182,8 @@ def _of_objects(path, records):
     return pd.DataFrame([*records.values()], [*records], dtype=object)
 
 
-# Early, because pandas takes minutes.
 def _refuse_width(path, names):
+    """Refuse a table of too many columns early: pandas takes minutes."""
     if len(names) > MOST_COLUMNS:
         counted = f"{len(names):,} columns, more than {MOST_COLUMNS:,}"
         raise refusal(path, f"has {counted}: make rows of what is in columns")
@@ -213,8 +213,8 @@ def cell_text(value):
     return str(value).lower().removesuffix(".0")
 
 
-# The column itself that holds what is named, which may be a part of its cells.
 def _head(table, name):
+    """The column itself that holds what is named, which may be a part of its cells."""
     return name if name in table else name.partition(".")[0]
 
 
@@ -225,7 +225,7 @@ def _column(table, name):
 
 
 def _names_within(table):
-    # of columns that hold objects, the paths of their members
+    """Names of columns; of those that hold objects, the paths of their members."""
     first = {name: next(iter(table[name].dropna()), None) for name in table}
     return list(pd.json_normalize(first))
 
@@ -298,8 +298,8 @@ def read_roles(
     )
 
 
-# The column of each role: as told, else the one that has a listed name.
 def _chosen(table, roles, columns, further, prefix):
+    """The column of each role: as told, else the one that has a listed name."""
     for role in columns:
         check_choice("role of a column", role, roles)
     chosen = {}
@@ -318,8 +318,8 @@ def _chosen(table, roles, columns, further, prefix):
     return chosen | {name: name for name in further}
 
 
-# A near name is proposed, never read.
 def _lacking(table, roles, lacking, chosen, prefix):
+    """What is wrong where roles have no column; a near name is proposed, never read."""
     there = _names_within(table)
     others = [name for name in there if name not in chosen.values()]
     is_plain = len(others) == len(lacking) == 1
@@ -485,8 +485,8 @@ def _folded(word):
     return " ".join(word.casefold().replace("_", " ").split())
 
 
-# None if a cell is empty or not written as told, unless it may be a single text.
 def _list_of(cell, lists_as, may_be_text):
+    """Texts of a cell; None if it is empty or not as told, unless it may be a text."""
     ways = {"json": parse_cells, "python": ast.literal_eval, "one": lambda text: [text]}
     way = ways.get(lists_as, lambda text: text.split(lists_as))
     try:

@@ -138,8 +138,10 @@ def detector_scores(explanation, source, weights):
 
 
 def explanation_copies(explained, *, seed=0):
-    # Scores of explanations and of their copies, two rows for each defect and explanation; the
-    # first defect is the source of another one.
+    """Scores of explanations and of their copies, two rows a defect and explanation.
+
+    The first defect is the source of another one.
+    """
     weights = inverse_frequency(list(explained.own_sources.values()))
     foreign = pair_sources(*explained.texts, draws=1, seed=seed)
     spoilt = {SWAPPED: explained.explanations} | corrupt(
@@ -268,7 +270,7 @@ def noticed_by(shares, kinds):
 
 
 def by_rule(rows):
-    # Rows under the keys of ``numbers.json``: rule, and what is measured of which defect.
+    """Rows under the keys of ``numbers.json``: rule, and measure of which defect."""
     measures = rows["measure"].replace(LOWER, "drops")
     is_faithfulness = rows["system"].isin(FAITHFULNESS)
     of = is_faithfulness.map({True: " of faithfulness, ", False: " of share, "})

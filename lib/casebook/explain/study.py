@@ -127,7 +127,7 @@ def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
 
 
 def _best_documents(dataset):
-    # The best, first relevant document of each question that the data have.
+    """The best, first relevant document of each question that the data have."""
     best = {}
     for question in dataset.queries["query_id"]:
         grades = dataset.qrels.get(question, {})
@@ -140,8 +140,10 @@ def _best_documents(dataset):
 
 
 def _quotation(text, source):
-    # A question and the sentence of the source that shares most content words with it. The question
-    # is its first sentence, at most 60 words. None if the source has no sentence.
+    """A question and the sentence of the source that shares most content words with it.
+
+    The question is its first sentence, at most 60 words. None if the source has none.
+    """
     question = (
         " ".join([*sentence_texts(text), text][0].split()[:60]).rstrip(".,;:?!") + "."
     )

@@ -34,7 +34,7 @@ class Passage(NamedTuple):
     start: int = 0
 
     def support(self, start, end):
-        # Words of the document: ``text[start:end] == quote``.
+        """Words of the document: ``text[start:end] == quote``."""
         place = {"start": self.start + start, "end": self.start + end}
         return {"document_id": self.document_id, **place, "quote": self.text[start:end]}
 
@@ -80,7 +80,7 @@ class Explainer:
         self.weights = TermWeights(texts.values())
 
     def passage(self, sheet, document):
-        # The passage of a document that shares most with a sheet, the first of equal ones.
+        """Passage of a document that shares most with a sheet, the first of equals."""
         text = self.texts[document]
         query = facts.in_words(facts.query_text(sheet))
         start = 0
@@ -128,7 +128,7 @@ class Explainer:
 
 @lru_cache(maxsize=4096)
 def positions_of(text, domain=SHIPPED_DOMAIN):
-    # The facts that a passage states, {key: (start, end)}.
+    """The facts that a passage states, {key: (start, end)}."""
     if not text.strip():
         return {}
     extraction = extract_sheet(text, domain=domain)

@@ -309,7 +309,7 @@ class RatingPanel:
 
     @property
     def values(self):
-        # Categories as numbers: themselves, or 1, 2, ... for labels in order.
+        """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
         is_number = self.scale.dtype.kind in "iuf"
         return (
             self.scale.to_numpy(float)

@@ -76,8 +76,8 @@ def mass_bins(p, n_bins):
     return pd.factorize(bins, sort=True)[0]
 
 
-# Basic bootstrap; draws of the error, which chance inflates, move onto the debiased value.
 def _intervals(y, p, bins, chance, groups, n_resamples, seed):
+    """Basic bootstrap; draws, which chance inflates, move onto the debiased value."""
     n = len(p)
     found = _statistics(np.ones((1, n)), y, p, bins).iloc[0]
     resampled, reason = resampled_clusters(groups, n)
@@ -103,8 +103,8 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
     }
 
 
-# The error that a calibrated forecaster would show.
 def _ece_by_chance(p, bins, n_resamples, seed):
+    """The error that a calibrated forecaster would show."""
     in_bin = np.eye(bins.max() + 1)[bins]
     sizes = in_bin.sum(axis=0)
     stated = p @ in_bin
@@ -125,8 +125,8 @@ def _statistics(weights, y, p, bins):
     return _errors(weights @ in_bin, stated, true)
 
 
-# ECE, as it is and debiased, from sums by bin, of shape [resamples, bins].
 def _errors(n, stated, true):
+    """ECE, as it is and debiased, from sums by bin, of shape [resamples, bins]."""
     weight = n / n.sum(axis=-1, keepdims=True)
     n = np.maximum(n, 1)
     share = true / n

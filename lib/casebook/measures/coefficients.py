@@ -102,7 +102,7 @@ class Kappa:
 
     @cached_property
     def features(self):
-        # Weight, weight if pairable, observed agreement, and shares of categories of each item.
+        """Weight, pairable weight, observed agreement, shares of categories by item."""
         counts = self.panel.counts
         m = self.panel.per_item
         weight = m if self.is_alpha else np.ones(len(m))

@@ -49,8 +49,8 @@ class ComparisonPanel(
     left; ``ratings`` are such frames by (scale, system).
     """
 
-    # Ratings of the focus system minus those of the other one.
     def differences(self, scale):
+        """Ratings of the focus system minus those of the other one."""
         return self.ratings[scale, self.focus] - self.ratings[scale, self.against]
 
 
@@ -150,8 +150,8 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     return Analysis(votes, panel, tables)
 
 
-# Agreement on the preferences by several coefficients.
 def vote_agreement(votes, coefficients, **draws):
+    """Agreement on the preferences by several coefficients."""
     table = agreement_table(
         votes,
         "nominal",
@@ -164,8 +164,8 @@ def vote_agreement(votes, coefficients, **draws):
     return table.astype(dict.fromkeys(["estimate", *bounds], float))
 
 
-# Cohen's kappa of every two raters, with its interval, and with weights.
 def kappa_pairs(panel, **draws):
+    """Cohen's kappa of every two raters, with its interval, and with weights."""
     tables = []
     for pair in itertools.combinations(panel.votes, 2):
         table = vote_agreement(panel.votes[list(pair)], KAPPAS, **draws)
@@ -178,8 +178,8 @@ def kappa_pairs(panel, **draws):
 # --- validity
 
 
-# What spoils a blind comparison: sides, length, texts.
 def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
+    """What spoils a blind comparison: sides, length, texts."""
     return {
         "position": preference.position_effect(panel.votes, panel.left),
         "length": length_effect(panel, n_resamples=n_resamples, seed=seed),
@@ -208,8 +208,8 @@ def length_effect(panel, *, n_resamples=10_000, seed=0):
 # --- what came out
 
 
-# Win rates as rows of a chapter: of each rater, of these raters and of new ones.
 def preference_rows(analysis, scores):
+    """Win rates as rows of a chapter: of each rater, of these and of new ones."""
     panel = analysis.panel
     rates = analysis.tables["win_rates"].rename(columns={"who": "part"})
     pair = {"system": panel.focus, "against": panel.against}

@@ -152,8 +152,8 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     return _write(folder, plan, layout, rows, key, planned(plan, design), report)
 
 
-# Refuse a plan that cannot be, and names that are not safe.
 def check_plan(plan):
+    """Refuse a plan that cannot be, and names that are not safe."""
     try:
         TypeAdapter(Plan).validate_python(vars(plan))
     except ValidationError as error:
@@ -162,8 +162,8 @@ def check_plan(plan):
         valid_name(name, "study or rater")
 
 
-# Texts fit for cells, and what that changed.
 def _cleaned(texts):
+    """Texts fit for cells, and what that changed."""
     texts = texts.astype(object)
     changes = []
     for column in texts:
@@ -174,8 +174,8 @@ def _cleaned(texts):
     return texts, changes
 
 
-# What will be tested, as it is registered before any form is out.
 def planned(plan, design):
+    """What will be tested, as it is registered before any form is out."""
     raters = plan.per_item or len(plan.raters)
     items = design["item_id"].nunique()
     powers = simulated_power(
@@ -251,8 +251,8 @@ def make_likert_forms(
 # --- files
 
 
-# Write the folder of a study, whole or not at all; give the report with the pre-registration.
 def _write(folder, plan, layout, rows, key, registered, report):
+    """Report of a study, whose folder is written whole or not at all."""
     common = {"study": plan.study, "layout": layout.name}
     # The key holds all that a form does not show, and hashes of its texts.
     hidden = rows[rows.columns.difference(["rater", *layout.names], sort=False)]
@@ -285,8 +285,8 @@ def _write(folder, plan, layout, rows, key, registered, report):
     return report | {"preregistration": registered}
 
 
-# Write one rater's form; beside CSV, which has no second sheet, the rubric as text.
 def _write_form(folder, plan, layout, rater, form, digest):
+    """Write one rater's form; beside CSV, which has no second sheet, the rubric."""
     kind = plan.raters[rater]
     cells = form.reindex(columns=layout.names)
     rubric = layout.rubric_lines(kind)
@@ -303,8 +303,8 @@ def _write_form(folder, plan, layout, rater, form, digest):
         write_text(folder / f"{plan.study}_rubric_{kind}.txt", "\n".join(lines) + "\n")
 
 
-# One rater's form: texts locked, lists of choices, rubric and hash on more sheets.
 def _workbook(layout, cells, further):
+    """One rater's form: texts locked, lists of choices, further sheets."""
     book = Workbook()
     book.properties.creator = "casebook"
     sheet = book.active
@@ -332,8 +332,8 @@ def _workbook(layout, cells, further):
     return book
 
 
-# Write texts, grey and locked; a cell without one is the rater's.
 def _write_cells(sheet, lines):
+    """Write texts, grey and locked; a cell without one is the rater's."""
     for line, texts in enumerate(lines, start=1):
         for number, text in enumerate(texts, start=1):
             cell = sheet.cell(line, number)

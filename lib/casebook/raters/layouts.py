@@ -39,7 +39,7 @@ class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
 
     @property
     def answers(self):
-        # notes left out
+        """Columns that a rater fills in, notes left out."""
         return [
             column for column in self.columns if column.kind in ("choice", "rating")
         ]

@@ -36,8 +36,8 @@ ReturnedForm = namedtuple(
 )
 
 
-# Defects of checks of a sheet: row, column, kind, perhaps content and effect.
 def defects_of(path, sheet, checks):
+    """Defects of checks: row, column, kind, perhaps content and effect."""
     return tuple(Defect(str(path), sheet, *check) for check in checks)
 
 
@@ -66,8 +66,8 @@ def read_forms(paths, columns=None):
     return forms
 
 
-# Forms among files and folders, or a single one.
 def form_files(paths):
+    """Forms among files and folders, or a single one."""
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     files = []
     for path in map(Path, paths):
@@ -83,8 +83,8 @@ def form_files(paths):
     return files
 
 
-# Read the form that a book is.
 def form_of(book, rater, columns):
+    """Read the form that a book is."""
     path = book.path
     sheets = _renamed(path, book.sheets, columns)
     candidates = [sheet for sheet in sheets if RATED & {*sheet.table}]
@@ -120,8 +120,8 @@ def form_of(book, rater, columns):
     )
 
 
-# The SHA-256 of the key with which a workbook was made, as it says.
 def _key_digest(sheets):
+    """The SHA-256 of the key with which a workbook was made, as it says."""
     for sheet in sheets:
         if sheet.name == ABOUT_SHEET and sheet.head:
             about = sheet.table.iloc[:, :2].to_numpy()
@@ -129,8 +129,8 @@ def _key_digest(sheets):
     return None
 
 
-# Sheets with documented column names: `columns` maps those to the file's.
 def _renamed(path, sheets, columns):
+    """Sheets with documented column names: `columns` maps those to the file's."""
     known = {name for sheet in sheets for name in sheet.table}
     for documented, column in columns.items():
         if column not in known:
@@ -155,8 +155,8 @@ def _columns(sheets):
 # --- cells
 
 
-# The cells of every row: texts, and the choices that they name.
 def _read_rows(table, layout):
+    """The cells of every row: texts, and the choices that they name."""
     rows = pd.DataFrame({"row": table.index}, table.index)
     if layout.key not in table and "prompt_text" in table:
         table = table.assign(**{layout.key: table["prompt_text"]})
@@ -178,8 +178,8 @@ def _text(cell):
     return "" if cell is None else str(cell)
 
 
-# Sheets and columns that are not as sent out, and formulas.
 def _form_checks(sheets, sheet, table, layout):
+    """Sheets and columns that are not as sent out, and formulas."""
     for other in sheets:
         if other is not sheet and other.name not in FURTHER_SHEETS:
             yield None, None, "extra_sheet", other.name
@@ -192,8 +192,8 @@ def _form_checks(sheets, sheet, table, layout):
         yield number, name, "formula", short(text)
 
 
-# Cells that are blank, that name no choice, or name one in another spelling.
 def _cell_checks(table, layout, rows):
+    """Cells that are blank, name no choice, or one in another spelling."""
     for column in layout.answers:
         texts = set(map(str, column.choices))
         for number, cell in table.get(column.name, pd.Series()).items():

@@ -104,8 +104,8 @@ def rollback(root, metric, reason):
         return _add(root, standing[-2] | entry)
 
 
-# The run of an entry is what was promoted.
 def _check_run(root, entry):
+    """Refuse an entry whose run is not what was promoted."""
     record = root / entry["path"] / RECORD
     remedy = "restore it from a copy, or promote another run by name"
     if not record.is_file() or sha256_file(record) != entry["runSha256"]:
@@ -179,8 +179,8 @@ def _writing(root):
         yield
 
 
-# Adds an entry to the log, moves the head, then the pointer.
 def _add(root, entry):
+    """Add an entry to the log, then move the head and the pointer."""
     lines = _lines(root)
     user = os.environ.get("USER") or f"uid {os.getuid()}"
     entry = entry | {

@@ -295,8 +295,8 @@ def query_scores(folder, metric):
 _DOCUMENTED = {"map@1": "ap1", "rr": "ap1", "mrr": "ap1", "ndcg@3": "ndcg3"}
 
 
-# Rows of a chapter's system, and the name of their scores: ``<dataset>.<system>.<measure>``.
 def _rows_of_report(folder, metric):
+    """Rows of the system in ``<dataset>.<system>.<measure>``, and the measure."""
     path = folder.parents[1] / "rows" / f"{folder.name}.csv.gz"
     if folder.parent.name != "runs" or not path.is_file():
         raise NoRows("the run keeps no rows per query")

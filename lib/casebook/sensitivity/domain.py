@@ -42,7 +42,7 @@ class _Entry(pydantic.BaseModel):
 
 
 class FactType(_Entry):
-    # A fact type of one's own: words with their forms, or a number that a pattern finds.
+    """A fact type of one's own: words with forms, or a number that a pattern finds."""
 
     name: Name
     values: dict[Name, Forms] = {}
@@ -62,7 +62,7 @@ class FactType(_Entry):
 
     @cached_property
     def finders(self):
-        # Compiled patterns by value; a number has one, under None.
+        """Compiled patterns by value; a number has one, under None."""
         if self.pattern:
             return {None: re.compile(self.pattern.pattern, re.IGNORECASE)}
         finders = {}
@@ -72,7 +72,7 @@ class FactType(_Entry):
         return finders
 
     def problem(self, value):
-        # Why a value is none of this type; None if it is one.
+        """Why a value is none of this type; None if it is one."""
         if self.pattern:
             return "give a number" if isinstance(value, str) else None
         return None if value in self.values else f"choose from {', '.join(self.values)}"
@@ -115,7 +115,7 @@ class Domain:
 
 
 def validate_record(where, record, model):
-    # An entry or a row of a file as a pydantic model; one that does not fit is refused.
+    """An entry or a row of a file as a pydantic model; a misfit is refused."""
     try:
         return model.model_validate(record)
     except pydantic.ValidationError as error:
@@ -164,7 +164,7 @@ def word_lists():
 
 
 def fill_pattern(pattern, **pieces):
-    # A pattern with «name» filled in: a piece, or the words of a list as alternatives.
+    """A pattern with «name» filled in: a piece, or the alternatives of a list."""
     words = word_lists()
     pieces = words["pieces"] | pieces
     for name in set(re.findall("«(.+?)»", pattern)):
@@ -207,7 +207,7 @@ def find_provisions(text, domain=SHIPPED_DOMAIN):
 
 
 def _provisions(match, act):
-    # The numbers of a match; a sub-section belongs to the number before it.
+    """The numbers of a match; a sub-section belongs to the number before it."""
     groups = match.groupdict()
     stem = f"{act}-Article-" if groups.get("article") else f"{act}-"
     order = groups.get("order")
@@ -224,7 +224,7 @@ def _provisions(match, act):
 
 @cache
 def _act_names(domain):
-    # A pattern with a group for each act; with another year beside it a name is none of it.
+    """A pattern with a group for each act; with another year a name is none of it."""
     patterns = []
     for code, act in domain.acts.items():
         titles = "|".join(map(re.escape, act.titles)).replace(r"\ ", r"\s+")
@@ -258,7 +258,7 @@ def normalise_section(citation, domain=SHIPPED_DOMAIN):
 
 
 def _leading(number):
-    # 304 of 304A
+    """The number that a section begins with: 304 of 304A."""
     return int(re.match(r"\d+", number)[0])
 
 
@@ -301,7 +301,7 @@ def neighbours(section):
 
 
 def neighbours_or_next(section):
-    # Neighbours of a section; where its act is not known, the numbers before and after it.
+    """Neighbours of a section; of an unknown act, the numbers around it."""
     near = neighbours(section)
     parsed = parse_section(section)
     if near or parsed is None:

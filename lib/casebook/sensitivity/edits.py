@@ -95,7 +95,7 @@ def edit_fact(sheet, item, new, write=facts.query_text):
 
 
 def _told(holder, at):
-    # A value in words, that of a type of one's own in its unit.
+    """A value in words, that of a type of one's own in its unit."""
     value = holder[at]
     if at == "value" and not isinstance(value, str):
         value = facts.number_text(value)
@@ -222,7 +222,7 @@ def is_out_of_bounds(kind, fact, value):
 
 
 def _worth(kind, fact):
-    # What the unit of a number is worth, whatever is around it; None if unknown.
+    """What the unit of a number is worth, whatever is around it; None if unknown."""
     words = getattr(fact, "unit", "").lower().replace(".", " ").split()
     for name, factor in _UNITS[kind].items():
         if any(word.startswith(name) for word in words):
@@ -244,7 +244,7 @@ def _rounded(value):
 
 
 class Inert(NamedTuple):
-    # Inert words to draw from, by kind; dockets are no year and no section of a usual act.
+    """Inert words by kind; dockets are no year and no section of a usual act."""
 
     months: tuple = tuple(_WORDS["inert"]["months"])
     dockets: tuple = tuple(map(str, range(2101, 10_000)))
@@ -276,7 +276,7 @@ class Vocabulary:
         return 0 < self.df[word.lower()] <= self.n / 2
 
     def terms(self, sheet):
-        # Informative terms of a sheet's query, labels of the template apart.
+        """Informative terms of a sheet's query, labels of the template apart."""
         labels = " ".join(fact.fact_type for fact in sheet.further_facts)
         no_terms = _TEMPLATE.union(_words(labels))
         words = dict.fromkeys(_words(facts.query_text(sheet)))
@@ -329,7 +329,7 @@ class Writer(namedtuple("Writer", "context outcome label")):
 
 
 def with_context(case_id, inert, seed=0, outcome=False):
-    # The writer of one case: its inert words depend on case and seed alone.
+    """The writer of one case; its inert words depend on case and seed alone."""
     rng = _rng(seed, "context", case_id)
     chosen = [str(rng.choice(kind)) for kind in inert if kind]
     for kind in reversed(inert):
@@ -358,7 +358,7 @@ def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
 
 
 def _exchange(context, removed, added, inert, rng):
-    # Drop and add words, in place by one of their kind; None if there are too few.
+    """Words dropped, and added in place by one of their kind; None if too few."""
     if removed > len(context):
         return None
     words = dict(enumerate(context))

@@ -120,7 +120,7 @@ def _overlaps(fact, others):
 
 
 def quantity(text):
-    # The value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half.
+    """A quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
     total = current = 0.0
     words = word_lists()
     for figure, plural in pattern("number_or_word").findall(text.lower()):
@@ -157,7 +157,7 @@ _NUMBERS = {
 
 
 def _numbers(text, kind):
-    # Numbers of a kind that no statute sets, each with what it is about.
+    """Numbers of a kind that no statute sets, each with what it is about."""
     model, about = _NUMBERS[kind]
     matches = [
         match for form in _patterns("facts")[kind] for match in form.finditer(text)
@@ -182,7 +182,7 @@ def _is_limit(text, match):
 
 
 def _around(text, match, mark):
-    # Words before and after a match, up to a mark.
+    """Words before and after a match, up to a mark."""
     start, end = match.span()
     before = text[max(0, start - REACH) : start]
     after = text[end : end + REACH]
@@ -243,7 +243,7 @@ def further_facts(text, domain):
 
 
 def cause_title(text):
-    # Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``.
+    """Kinds of both sides: ``A ... Appellant Versus B ... Respondent``."""
     head = text[:HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:

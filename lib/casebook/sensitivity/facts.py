@@ -32,7 +32,7 @@ ADULT = 18  # age of majority in India; Singapore's tests of minority lie at or 
 
 
 def as_integer(value):
-    # A number with a whole value as an integer, so that 3 and 3.0 are the same.
+    """A whole number as an integer, so that 3 and 3.0 are the same."""
     return int(value) if value == int(value) else float(value)
 
 
@@ -61,7 +61,7 @@ class _Part(BaseModel):
         return getattr(self, "context", "") or getattr(self, "descriptor", "")
 
     def __str__(self):
-        # The fact in words; contexts and descriptions are left out.
+        """The fact in words; contexts and descriptions are left out."""
         value = getattr(self, "value", "")
         text = value if isinstance(value, str) else number_text(value)
         return self.form.format_map(vars(self) | {"value": text}).strip()
@@ -155,7 +155,7 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
 
 
 def facts_text(sheet):
-    # The facts of a sheet as JSON, 3.0 as 3; the case id is left out.
+    """The facts of a sheet as JSON, 3.0 as 3; the case id is left out."""
     return sheet.model_dump_json(exclude={"case_id"})
 
 
@@ -198,7 +198,7 @@ class Fact(namedtuple("Fact", "type kind field value")):
 
     @property
     def key(self):
-        # What makes two facts the same: contexts and descriptions do not count.
+        """What makes two facts the same: contexts and descriptions do not count."""
         return self.kind, self.text
 
 
@@ -213,7 +213,7 @@ LISTS = {
 
 
 def facts_of(sheet):
-    # Every fact of a sheet but its outcome, as `Fact`.
+    """Every fact of a sheet but its outcome, as `Fact`."""
     for side in PARTY_SIDES:
         value = getattr(sheet.parties, f"{side}_type")
         if value != "Unknown":

@@ -58,7 +58,7 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
 
 
 def _marks(sheet, side, domain):
-    # What the rules ask of a case, and of a side of it, as words.
+    """What the rules ask of a case, and of a side of it, as words."""
     codes = {cited.split("-")[0] for cited in sheet.sections_cited}
     known = codes & domain.acts.keys()
     matters = set()
@@ -141,7 +141,7 @@ class ModelValidator:
         self.failures = Counter()
 
     def notes(self):
-        # What the model was asked and did not answer, and the cost.
+        """What the model was asked and did not answer, and the cost."""
         notes = [
             f"{count} answers missing: {why}"
             for why, count in self.failures.most_common(3)

@@ -171,7 +171,8 @@ def _search_level(search, level):
 
 
 def _children(tree, node, neighbours, validator):
-    # The accepted edits of one node within its budget; the original takes the first, any state.
+    """Accepted edits of one node within its budget."""
+    # The original takes the first ones, of any state.
     original = tree.settings.original
     candidates = edits.single_fact_edits(
         node.sheet, neighbours, tree.write, not original, tree.domain
@@ -197,7 +198,7 @@ def _children(tree, node, neighbours, validator):
 
 
 def _placebos(tree, node, children, inert):
-    # A few placebos for each size that the edits of a node have.
+    """A few placebos for each size that the edits of a node have."""
     sizes = {(child.edit.removed, child.edit.added) for child in children}
     draws, seed = tree.settings.placebo_draws, tree.settings.seed
     placebos = []
