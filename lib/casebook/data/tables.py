@@ -456,10 +456,9 @@ class Reading:
                 if allowed
                 else "WORD=WORD keeps it"
             )
-            shown = listed(map(repr, doubts))
-            problem = f"{role}: what do these words mean: {shown}?"
+            problem = f"what do these words mean: {listed(map(repr, doubts))}?"
             way = f"{to_type('values', doubts)} (WORD= is missing; {own})"
-            self.refuse(row, f"{problem} type {way}")
+            self.refuse(row, f"{role}: {problem} type {way}")
         return words.replace(told)
 
     def names(self, role):
