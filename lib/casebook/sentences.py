@@ -19,9 +19,7 @@ from casebook.verdicts import (
 )
 
 MOST_NAMED = 6  # rows that a title names; more are counted
-MOST_CLAUSES = (
-    4  # pairs with a verdict that it names; what is undecided is counted then
-)
+MOST_CLAUSES = 4  # pairs that it names; of more, undecided ones are counted
 MOST_COUNTS = 3  # of units or measures that a caption names
 VARYING = ["measure", "system_name", "against_name", "part"]  # in the order of a label
 PAIR = ["verdict", "system_phrase", "against_phrase"]
