@@ -92,6 +92,7 @@ def test_what_cannot_be_explained_says_why():
         (data, "nope", None, "explanations: 'nope': choose from template, gold"),
     ]
     assert not_refused(lambda data, kind, most: explain_dataset(data, kind, limit=most), bad) == []
+    assert len(explain_dataset(data, "template", limit=5).explanations) == 5
 
 
 SPOILT = [

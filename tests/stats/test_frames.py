@@ -186,6 +186,8 @@ def test_comparison_holds_what_the_single_procedures_give():
         assert (row.wins, row.losses) == ((difference > 0).sum(), (difference < 0).sum())
         assert row.dz == pytest.approx(difference.mean() / difference.std())
         assert row.mde == pytest.approx(minimal_detectable_effect(difference.std(), 40, alpha=0.05))
+    equal = compare_systems(pd.DataFrame({"a": [0.4] * 35, "b": [0.3] * 35}), n_resamples=200)
+    assert equal.pairs[["dz", "mde"]].isna().all(axis=None)  # differences that do not vary
 
 
 @given(st.integers(0, 7), st.randoms(use_true_random=False))
