@@ -87,8 +87,10 @@ def test_ablation_of_ones_own_claims(casebook, own):
     code, _, error = casebook(*command)
     assert code == 1 and "1 of 6 claims have no label (first: '7')" in error
     path.write_text(path.read_text() + "NOT_SUPPORTED")
-    code, text, _ = casebook(*command)
-    assert code == 0 and "\nreported\n" in text
+    code, text, error = casebook(*command)
+    assert code == 0 and "\nreported\n" in text and "documents passes" not in error
+    _, _, error = casebook("factcheck", "run", path, "--corpus", folder, "--original")
+    assert "documents passes the credibility gate" in error
     assert "no claim was split" in text and "no document that was found fails the gate" in text
 
 

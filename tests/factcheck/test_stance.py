@@ -4,7 +4,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck.evidence import EvidencePassage
-from casebook.factcheck.judges import PluginStance
+from casebook.factcheck.judges import PluginStance, judge_of
 from casebook.factcheck.stance import (
     FEATURES,
     PublicJudge,
@@ -51,7 +51,7 @@ def test_what_the_evidence_lacks_is_neutral_and_named(cases):
         found.append([claim, text, stance_on(claim, *passages)[0], judge.remarks(claim, passages)])
     assert found == rows
     strudel = "Strudel Bakery bakes in Vellmar."
-    forced = PublicJudge(abstains=False)
+    forced = judge_of("forced")
     assert stance_on(strudel, passage("It bakes in Vellmar.", "Kringle Bakery"))[0] == NEUTRAL
     assert stance_on("Hail is covered in Zanzibar.", passage("Hail is covered."), judge=forced)[1]
 

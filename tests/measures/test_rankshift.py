@@ -133,6 +133,7 @@ def test_null_of_ties_is_that_of_scipys_permutation_test():
         n_resamples=np.inf,
     )
     assert beyond == pytest.approx(expected.pvalue)
+    assert spearman(first, [0, 0, 1, 1, 1]) == stats.spearmanr(first, [0, 0, 1, 1, 1]).statistic
     with pytest.raises(InputError, match="at most 7"):
         spearman_null(range(8), range(8))
 

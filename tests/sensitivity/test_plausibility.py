@@ -102,8 +102,11 @@ def test_rules_on_sections_and_parties():
     assert rows == EXAMPLES["exchanged"]
 
 
-def test_nobody_works_below_fourteen():
+def test_nobody_works_below_fourteen_and_no_minor_is_of_age():
     ages = {"ages": [{"value": 40, "descriptor": "petitioner"}]}
     before = sheet(parties={"petitioner_type": "Employee"}, numerical_facts=ages)
     outcomes = [rules(before, edit_fact(before, "ages/0", age)).outcome for age in (13.0, 14.0)]
     assert outcomes == [REJECT, ACCEPT]
+    accused = {"ages": [{"value": 40, "descriptor": "accused"}]}
+    before = sheet(parties={"petitioner_type": "State"}, numerical_facts=accused)
+    assert rules(before, edit_fact(before, "parties/respondent", "Minor")).outcome == REJECT

@@ -35,6 +35,8 @@ def test_fishers_maize():
     found = paired_randomization(MAIZE)
     assert found.pvalue == found.pvalue_max_t == 2 * 863 / 2**15
     assert (found.statistic, found.n) == (pytest.approx(314 / 15), 15)
+    small = [1e-9 * difference for difference in MAIZE]
+    assert paired_randomization(small).pvalue == found.pvalue  # whatever the unit
 
 
 def test_enumeration_equals_scipy_and_random_signs_estimate_it():
