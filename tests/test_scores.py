@@ -71,6 +71,16 @@ def test_a_title_of_many_pairs_names_what_is_decided_and_counts_the_rest():
     assert finding(pd.concat([*others, rows[:0]])).count("not shown") == 4
 
 
+def test_parts_of_several_pairs_are_drawn_side_by_side_and_of_one_below_each_other():
+    rows = made().contrasts([("new", "old"), ("twin", "old")])
+    drawn = {}
+    for n in (1, 2):
+        frame = pd.concat([rows.head(n), rows.head(n).assign(part="young")])
+        ticks = forest(frame).axes[0].get_yticklabels()
+        drawn[n] = [" ".join(tick.get_text().split()) for tick in ticks]
+    assert drawn == {1: ["all", "young"], 2: ["New system", "Twin of old"]}
+
+
 def test_a_pair_that_was_not_run_is_refused_by_name():
     with pytest.raises(InputError, match="New system against other: other was not run"):
         made().contrasts([("new", "other")])

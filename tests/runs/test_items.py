@@ -3,7 +3,7 @@
 import pandas as pd
 
 from casebook.data.cards import card_of
-from casebook.runs.items import ALL_TEXTS, item_page, items_json
+from casebook.runs.items import ALL_TEXTS, item_page, items_json, one_line
 
 ITEMS = pd.DataFrame(
     {
@@ -27,6 +27,11 @@ RESULTS = pd.DataFrame(
     }
 )
 DOCUMENTS = {"d1": "Escape of water.", "d2": "Theft.  \n" + "x" * 200, "unused": "Nothing."}
+
+
+def test_a_text_is_cut_where_it_is_too_long():
+    assert one_line("a " * 200, most=399) == ("a " * 200).strip()
+    assert one_line("b" * 400, most=399) == "b" * 398 + "…"
 
 
 def kept(**choice):

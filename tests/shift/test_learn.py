@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from simulated import Simulated
 
 from casebook.data import load
+from casebook.errors import InputError
 from casebook.shift import study
 from casebook.shift.embedded import divide, embed, folds, group_labels, per_query
 from casebook.shift.learn import (
@@ -140,6 +141,8 @@ def test_candidates_are_respected_and_dropped_queries_are_counted(planted):
     account = data.account()
     assert account["reasons"] == {"no_relevant": 1, "no_judgement": 1}
     assert account["n_total"] == 3
+    with pytest.raises(InputError, match="no query has a relevant document"):
+        planted(queries, documents, {})
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40))
