@@ -128,6 +128,12 @@ def test_the_weights_are_what_the_script_learns():
     assert weights == pytest.approx(table["weights"], abs=2e-2)
 
 
+@pytest.mark.data
+def test_a_question_about_a_contract_has_the_four_nearest_sentences_of_its_clause(require):
+    require("consumer_contracts_qa")
+    assert transfer.gold_claims("consumer_contracts_qa")["evidence"].map(len).max() == 4
+
+
 @pytest.mark.faults
 @pytest.mark.data
 def test_other_peoples_claims_with_gold_evidence(mirror, monkeypatch):
