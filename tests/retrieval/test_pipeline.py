@@ -77,6 +77,12 @@ def test_a_hit_names_its_passage_and_metadata(index, collection):
     assert hits[0].rank == hits[0].scores["final"] == 1
 
 
+def test_passages_are_used_from_a_median_length_on(hashing):
+    texts = pd.DataFrame({"doc_id": ["a", "b", "c"], "text": ["one two three"] * 3})
+    systems = [HybridRetriever(texts, hashing, passages_from=n) for n in (3, 4)]
+    assert [system.config.chunking for system in systems] == [True, False]
+
+
 def test_the_control_lists_are_what_their_names_say(index):
     """Equal scores in the collection's order, and an order drawn for each query."""
     queries = [f"question {number}" for number in range(400)]

@@ -14,6 +14,7 @@ from casebook.stats.intervals import (
     bootstrap_mean,
     bounds_text,
     clustered_wilson,
+    percentile_interval,
     resampled_counts,
     wilson,
 )
@@ -28,6 +29,11 @@ SAMPLES = {
 
 def bounds(interval):
     return interval.low, interval.high
+
+
+def test_bounds_of_draws_are_their_quantiles():
+    draws = np.linspace(0, 1, 1001)
+    assert bounds(percentile_interval(0.5, draws, 30)) == pytest.approx((0.025, 0.975))
 
 
 # Means.
