@@ -81,6 +81,12 @@ def test_parts_of_several_pairs_are_drawn_side_by_side_and_of_one_below_each_oth
     assert drawn == {1: ["all", "young"], 2: ["New system", "Twin of old"]}
 
 
+def test_no_difference_in_accuracy_is_above_one():
+    right = pd.DataFrame({"new": [1] * 14, "old": [1] * 4 + [0] * 10, "none": 0})
+    rows = Scores(right, "accuracy", "claims").contrasts([("new", "old"), ("new", "none")])
+    assert rows["high"].max() <= 1 and rows["low"].iloc[0] > 0.3
+
+
 def test_a_pair_that_was_not_run_is_refused_by_name():
     with pytest.raises(InputError, match="New system against other: other was not run"):
         made().contrasts([("new", "other")])

@@ -10,7 +10,7 @@ import pandas as pd
 from casebook import frames
 from casebook.errors import InputError
 from casebook.readers import did_you_mean
-from casebook.verdicts import NEUTRAL, NOT_MEASURED, margin_of
+from casebook.verdicts import MARGINS, NEUTRAL, NOT_MEASURED, margin_of
 
 LEVEL = 0.95
 DIGITS = 9  # of a difference of two scores; what lies below is rounding
@@ -170,6 +170,8 @@ class Scores:
             not_measured=same,
             **self._draws,
         )
+        if self.measure.partition("@")[0] in MARGINS:  # it is from 0 to 1
+            rows[["low", "high"]] = rows[["low", "high"]].clip(-1, 1)
         rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
         rows = rows.join(frames.count_units(self.values, tested))
         rows = rows.set_index(["system", "against"]).reindex(roles)
