@@ -70,10 +70,10 @@ def verdict_of(
 
 
 # Largest difference that does not matter, by measure without its cutoff; of others none is stated.
+# All go from 0 to 1.
 # Of nDCG, .01 is one question in 37 whose only right document moves from the second rank to the
 # first, and of RR one in 50; in AUROC one pair in twenty changes its order; of shares and of
 # accuracy one row in twenty changes.
-# Of measures from 0 to 1.
 MARGINS = {
     "nDCG": 0.01,
     "original:ndcg": 0.01,
