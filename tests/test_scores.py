@@ -62,13 +62,21 @@ def test_another_measure_baseline_or_null_changes_every_word():
 
 def test_a_title_of_many_pairs_names_what_is_decided_and_counts_the_rest():
     rows = made().contrasts([("new", "old")])
-    others = [rows.assign(system_phrase=name, verdict=UNDECIDED) for name in "abcd"]
-    expected = (
-        "In points, the new system is above the old system; of all 5 differences: 4 undecided."
+    others = [rows.assign(system_phrase=name, verdict=UNDECIDED) for name in "abc"]
+    named = "In points, the new system is above the old system; of all 4 differences: 3 undecided."
+    assert finding(pd.concat([rows, *others])) == named
+    assert finding(pd.concat([rows, *others[:2]])).count("is not shown to differ") == 2
+    assert finding(pd.concat(others)).count("not shown") == 3
+
+
+def test_a_title_says_of_each_pair_in_which_parts_it_has_a_verdict():
+    rows = made().contrasts([("new", "old"), ("new", "twin")])
+    young = rows.assign(part="young", verdict=[rows["verdict"][0], UNDECIDED])
+    above = "In points, the new system is above the old system (all and young); the new system is "
+    rest = (
+        "above Twin of old (all); the new system is not shown to differ from Twin of old (young)."
     )
-    assert finding(pd.concat([rows, *others])) == expected
-    assert finding(pd.concat([rows, *others[:3]])).count("is not shown to differ") == 3
-    assert finding(pd.concat([*others, rows[:0]])).count("not shown") == 4
+    assert finding(pd.concat([rows, young])) == f"{above}{rest}"
 
 
 def test_parts_of_several_pairs_are_drawn_side_by_side_and_of_one_below_each_other():

@@ -429,7 +429,7 @@ def interval_verdicts(frame, null=0.0):
     >>> interval_verdicts(auroc, null=0.5).tolist()
     ['better', 'undecided', 'cannot be measured']
     """
-    bounds = frame[["low", "high"]].astype(float) - null
+    bounds = frame[["low", "high"]].astype(float).sub(null, axis=0)
     verdicts = [verdict_of(*row) for row in bounds.itertuples(index=False)]
     verdicts = pd.Series(verdicts, frame.index, dtype=object)
     verdicts = verdicts.mask(bounds.isna().any(axis=1), NOT_MEASURED)

@@ -58,7 +58,6 @@ class Chapter:
         self._items = None
         self._said = ""  # below the figure that came last
         self._drawn = None  # its rows
-        self._reserves = {}  # each is said once: to the question that it was said to
 
     def answer(self, question, row, also=None, yes=BETTER, **words):
         """Answer a question by a row of `Scores.contrasts` or of `Scores.estimates`.
@@ -96,21 +95,13 @@ class Chapter:
         self._answers[asked] = headline
         self.outputs.headlines(*self._answers.values())
         texts = reserves(row.drop(["role", "reason"], errors="ignore"))
-        new = [
-            text for text in texts if self._reserves.setdefault(text, asked) == asked
-        ]
-        display(Markdown(" ".join([headline.markdown, *new])))
+        display(Markdown(" ".join([headline.markdown, *texts])))
 
     def _forget(self):
         """Leave out what an earlier execution of this cell has answered."""
         for asked, (cell, execution) in list(self._asked.items()):
             if cell == this_cell() and execution != this_execution():
                 del self._asked[asked], self._answers[asked]
-        self._reserves = {
-            text: asked
-            for text, asked in self._reserves.items()
-            if asked in self._answers
-        }
 
     def draw(self, figure, frame, title=None, timed=False, name=None):
         """Keep a figure with its rows, and show it with what they say.

@@ -19,7 +19,7 @@ from casebook.verdicts import (
 )
 
 MOST_NAMED = 6  # rows that a title names; more are counted
-MOST_CLAUSES = 4  # pairs that it names; of more, undecided ones are counted
+MOST_CLAUSES = 3  # pairs that it names; of more, undecided ones are counted
 MOST_COUNTS = 3  # of units or measures that a caption names
 VARYING = ["measure", "system_name", "against_name", "part"]  # in the order of a label
 PAIR = ["verdict", "system_phrase", "against_phrase"]
@@ -120,7 +120,8 @@ def reserves(row):
     if row.get("role"):
         sentences.append(f"{upper(row['against_phrase'])} is {row['role']}.")
     verdict = row.get("verdict")
-    nearest = min(abs(row["low"]), abs(row["high"]))
+    null = row.get("null", 0.0)
+    nearest = min(abs(row["low"] - null), abs(row["high"] - null))
     if verdict in (BETTER, WORSE) and nearest < row["margin"]:
         sentences.append(
             f"The difference may be below {row['margin']:g}, which would not matter."
@@ -176,10 +177,11 @@ def _contrasts_finding(rows):
     Of more pairs than a title can hold it names those that are decided.
     """
     measures = rows["measure"].unique()
-    if len(measures) == 1:
-        of, keys, varying = measures[0], PAIR[:2], "part"
-    else:
-        of, keys, varying = f"{len(measures)} measures", PAIR, "measure"
+    of, varying = measures[0], "part"
+    if len(measures) > 1:
+        of, varying = f"{len(measures)} measures", "measure"
+    is_split = len(set(rows[varying])) > 1
+    keys = PAIR if is_split else PAIR[:2]
     is_counted = rows["verdict"].isin([UNDECIDED, NOT_MEASURED])
     is_counted &= len(rows.groupby(keys)) > MOST_CLAUSES
     groups = rows[~is_counted].groupby(keys, sort=False)
@@ -189,7 +191,7 @@ def _contrasts_finding(rows):
     for (verdict, system, *_), group in groups:
         against = enumerated(group["against_phrase"].unique())
         text = CLAUSES[verdict].format(system=system, against=against)
-        if len(set(rows[varying])) > 1:
+        if is_split:
             text += f" ({enumerated(group[varying].replace('', 'all').unique())})"
         clauses.append(text)
     if is_counted.any():

@@ -73,6 +73,7 @@ def worse_items(chapter):
             }
             return {
                 "text": tag,
+                "than": against,
                 "address": item_page_address(chapter.cell, **choice),
                 "count": len(kept["tags"][tag]),
                 "asked": len(kept["items"]),

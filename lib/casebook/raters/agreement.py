@@ -50,7 +50,9 @@ def coefficient_rows(tables, dataset, **about):
     rows = pd.concat(parts, ignore_index=True)
     rows["measure"] = rows["coefficient"].map(COEFFICIENT_TITLES)
     rows = rows.astype({"value": float, "low": float, "high": float})
-    rows = rows.assign(null=0.0, margin=0.0, verdict=interval_verdicts(rows))
+    null = rows["control"].astype(float).fillna(0.0)  # a share agrees by chance
+    verdict = interval_verdicts(rows, null)
+    rows = rows.assign(null=null, margin=0.0, verdict=verdict)
     about = {"unit": "items"} | about
     return Scores(pd.DataFrame(), "agreement", dataset, **about).described(rows)
 
