@@ -102,6 +102,18 @@ def test_what_is_cached_has_its_outputs_as_they_were_written(project):
     assert set(run(cells({}, {"n": 3}))) == {"made-0"}
 
 
+def test_own_modules_and_files_that_are_defaults_are_inputs(notebook_project):
+    # Their numbers were "cached" after a change.
+    folder = notebook_project(
+        f"{PARAMETERS}\nown: str = 'own_by_default:Search'\nstars: Path = 'stars.csv'", WORK
+    )
+    keys = set()
+    for name in ("stars.csv", "stars.csv", "own_by_default.py", "own_by_default.py"):
+        (folder / name).write_text(f"# change {len(keys)}")
+        keys.add(plan(cells({}), "mine")[0].key)
+    assert len(keys) == 4
+
+
 def test_needs_order_the_cells():
     needs = {"all": (grid.EVERY,), "b": ("a",), "a": (), "c": ("b", "elsewhere")}
     waiting = {

@@ -90,17 +90,18 @@ def common_inputs():
 
 def inputs_of(cell, common, needed=None):
     files = {}
-    for name, value in resolved(cell.parameters, cell.source).items():
+    told = defaults(cell.source) | cell.parameters
+    for name, value in resolved(told, cell.source).items():
         if name not in DATA_PARAMETERS:
             files[name] = paths_in(value)
-    files |= plugin_sources(cell.parameters)
+    files |= plugin_sources(told)
     parts = read_json(cell.source)["cells"]
     code = [["".join(part["source"]), part["cell_type"]] for part in parts]
     inputs = {
         **common,
         "notebook": digest(code),
         "parameters": portable_parameters(cell.parameters, cell.source),
-        "data": _data_hashes(cell, files.get("log")),
+        "data": _data_hashes(cell, told, files.get("log")),
     }
     hashes = {
         name: [tree_digest(path) for path in files[name]]
@@ -114,16 +115,13 @@ def inputs_of(cell, common, needed=None):
     return inputs
 
 
-def _data_hashes(cell, log):
+def _data_hashes(cell, told, log):
     # A log is evaluated instead of a data set.
     if cell.experiment == "assistant" and log:
         return {f"log {Path(path).name}": tree_digest(path) for path in log}
-    values = defaults(cell.source) | cell.parameters
-    if "datasets" in values and values["datasets"] is None:  # all that have a card
-        values["datasets"] = list(card_files())
-    return {
-        name: data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)
-    }
+    if "datasets" in told and told["datasets"] is None:  # all that have a card
+        told["datasets"] = list(card_files())
+    return {name: data_hash(told[name]) for name in DATA_PARAMETERS if told.get(name)}
 
 
 def data_hash(value):
