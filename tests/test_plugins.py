@@ -6,6 +6,8 @@ import sys
 import pytest
 from cases import failing
 
+from casebook.plugins import plugin
+
 OWN = """
 class Fails:
     def __init__(self, *arguments):
@@ -85,3 +87,10 @@ def test_whatever_a_plug_in_raises_or_gives_is_one_line(casebook, own):
         assert line.startswith("casebook: ") and "Traceback" not in err and message in line
 
     assert failing(check, FAILURES) == []
+
+
+def test_a_module_of_the_project_is_found_from_a_folder_of_it(own, tmp_path, monkeypatch):
+    # Jupyter and nbval work in the folder of a notebook.
+    monkeypatch.setattr("casebook.paths.ROOT", tmp_path)
+    monkeypatch.chdir(tmp_path / "docs")
+    assert plugin(f"{own}:flat")(["a"]) == [1.0]

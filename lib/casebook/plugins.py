@@ -5,6 +5,7 @@ import pkgutil
 import sys
 from pathlib import Path
 
+from casebook import paths
 from casebook.errors import InputError
 
 PREFIXES = ("endpoint", "entailment", "model")  # of names of ours: entailment:FOLDER
@@ -18,15 +19,16 @@ def is_plugin(name):
 
 
 def plugin(name, *arguments):
-    """Import ``module:object``, of the working folder too; a class is called with the arguments."""
-    _see_working_folder()
+    """Import ``module:object``, of one's own folders too; a class is called with the arguments."""
+    _see_own_folders()
     value = called(name, pkgutil.resolve_name, name)
     return called(name, value, *arguments) if isinstance(value, type) else value
 
 
-def _see_working_folder():
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
+def _see_own_folders():
+    # Jupyter and nbval work in the folder of a notebook, which is not the project's.
+    folders = map(str, (Path.cwd(), paths.ROOT))
+    sys.path.extend(folder for folder in folders if folder not in sys.path)
 
 
 def callable_plugin(name, signature, *arguments):
@@ -50,7 +52,7 @@ def called(name, function, *arguments):
 
 def source_of(name):
     """The source of a plugin, which is not imported: its file, or the folder of its package."""
-    _see_working_folder()
+    _see_own_folders()
     module = name.partition(":")[0].partition(".")[0]
     spec = importlib.util.find_spec(module)
     if spec is None:
