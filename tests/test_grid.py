@@ -88,7 +88,7 @@ def test_unknown_names_and_tags_say_what_is_known_and_what_is_near(cells):
     for name, tag, message in [
         ("nope", "default", "unknown experiment 'nope'; known: a, b"),
         ("a-on", "default", "unknown experiment 'a-on': did you mean 'a-one'?; known"),
-        ("a", "nightly", "no experiment has the tag 'nightly'; tags: default, full"),
+        ("a", "nightly", "a has no rows tagged 'nightly'; type --tag default or --tag full"),
     ]:
         with pytest.raises(InputError, match=re.escape(message)):
             select(cells, [name], tag)

@@ -103,15 +103,9 @@ def refuse_unstorable(value, where):
 def select(cells, names=(), tag="default", overrides=None):
     """Choose the cells to run, by name, experiment or tag, and set parameters in them."""
     overrides = overrides or {}
-    found = [] if names else [cell for cell in cells if tag in cell.tags]
+    found = [] if names else _tagged(cells, tag, "the grid")
     for name in names:
         found += _cells_named(name, cells, tag, overrides)
-    if not found:
-        tags = sorted({tag for cell in cells for tag in cell.tags})
-        near = did_you_mean(tag, tags)
-        raise InputError(
-            f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}"
-        )
     chosen = []
     known = set()
     for cell in {cell.name: cell for cell in found}.values():
@@ -151,9 +145,17 @@ def _cells_named(name, cells, tag, overrides):
         for key in overrides
     ):
         return [_marked(cell, overrides)]
-    if group:
-        return [each for each in group if tag in each.tags]
-    return [cell]
+    return _tagged(group, tag, name) if group else [cell]
+
+
+def _tagged(cells, tag, whose):
+    found = [cell for cell in cells if tag in cell.tags]
+    if not found:
+        tags = sorted({tag for cell in cells for tag in cell.tags})
+        way = " or ".join(f"--tag {tag}" for tag in tags) or "the name of a row"
+        near = did_you_mean(tag, tags)
+        raise InputError(f"{whose} has no rows tagged {tag!r}{near}; type {way}")
+    return found
 
 
 def _marked(cell, overrides):
