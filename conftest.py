@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from jupyter_client.manager import KernelManager
-from xdist.scheduler import LoadFileScheduling
 
 # The run of the small grid that tests read and build: `make test` makes it before them, of the
 # present sources and on this machine. Only its notebooks and numbers are committed.
@@ -40,7 +39,8 @@ def _copy_small_run():
 
 def pytest_terminal_summary(terminalreporter):
     """Say why tests that read the small run fail, where there is none."""
-    if not paths.run_dir("smoke").is_dir():
+    failed = {"failed", "error"} & terminalreporter.stats.keys()
+    if failed and not paths.run_dir("smoke").is_dir():
         terminalreporter.write_line(
             f"{SMOKE}: no such folder, which some tests read: make test makes it, or "
             "CASEBOOK_ROOT=_build/smoke SOURCE_DATE_EPOCH=1767225600 casebook run --run smoke "
@@ -54,18 +54,17 @@ def quick_kernels():
     kernel.start_server(kernel.SHARED)
 
 
-class _Together(LoadFileScheduling):
-    """Gives a file to one process, and all notebooks to the same one."""
-
-    def _split_scope(self, nodeid):
-        name = super()._split_scope(nodeid)
-        return "notebooks" if name.endswith(".ipynb") else name
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Hand out whole files, where that is asked for."""
-    return _Together(config, log) if config.getoption("dist") == "loadfile" else None
+    """Hand out whole files, where that is asked for, and all notebooks to the same process."""
+    from xdist.scheduler import LoadFileScheduling  # which those who only run notebooks lack
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            name = super()._split_scope(nodeid)
+            return "notebooks" if name.endswith(".ipynb") else name
+
+    return Together(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)
