@@ -64,7 +64,7 @@ def test_the_command_exits_with_2_where_there_is_a_defect(folder, casebook):
     # A reader refuses conflicting grades; they are counted all the same.
     folder(test=[("q3", "d3", 1)])
     code, out, err = casebook("data", "check", "./lease", "--json")
-    assert code == 2 and "correct your folder" in err
+    assert code == 2 and err == "casebook: lease: correct your folder\n"
     details = {row["detail"] for row in json.loads(out) if row["status"] == "bad"}
     assert "pairs judged twice: 1 of 4, such as q3 d3 1 (test) = q3 d3 2 (test)" in details
     (folder() / "queries.jsonl").write_text("{}")

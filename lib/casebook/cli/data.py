@@ -33,10 +33,14 @@ def check(names, as_json):
     show(rows, as_json, rows)
     bad = rows.loc[rows["status"] == "bad", "dataset"].unique()
     if len(bad):
-        names = ", ".join(bad)
-        raise CheckFailed(
-            f"{names}: pull again: casebook data pull; or correct your folder"
-        )
+        known = data.cards.cards()
+        ways = [
+            f"pull again: casebook data pull {name}"
+            if name in known
+            else f"{name}: correct your folder"
+            for name in bad
+        ]
+        raise CheckFailed("; ".join(ways))
 
 
 @command(group)

@@ -149,10 +149,13 @@ def one_of(folder, stem):
     for path in (folder / f"{stem}.jsonl", folder / f"{stem}.jsonl.gz"):
         if path.is_file():
             return path
-    problem = f"has no {stem}.jsonl" if folder.is_dir() else "no such folder"
-    raise InputError(
-        f"{folder}: {problem}: give one with {LAYOUT}, or with .txt and .md files"
+    problem = (
+        f"has no {stem}.jsonl: .txt and .md files are documents without questions; "
+        f"questions with judgements need {LAYOUT}"
+        if folder.is_dir()
+        else f"no such folder: give one with {LAYOUT}, or with .txt and .md files"
     )
+    raise InputError(f"{folder}: {problem}")
 
 
 # --- tables of any format, written as a folder
