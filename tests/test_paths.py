@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.paths import RESULTS, data_folder, run_dir, valid_name
+from casebook.paths import INSTALLED, RESULTS, data_folder, run_dir, valid_name
 
 WRONG = [*("", "..", ".hidden", "a/b", "a\\b", "../x", "a..b", "é")]
 WRONG += ["x" * 101, "a b", "a\0b", "-x", "name.", "a\n"]
@@ -28,3 +28,14 @@ def test_a_folder_of_data_is_called_after_itself_or_by_hand():
     assert data_folder("smoke") is None
     unnamed = [(("./事例",), "or call it: NAME="), (("x/Größe",), "or call it: NAME=")]
     assert misnamed(data_folder, unnamed, InputError) == []
+
+
+def test_what_the_wheel_brings_along_is_no_book_to_report(casebook, monkeypatch):
+    # The default report asked the network, and for data that a clone makes.
+    monkeypatch.setattr("casebook.paths.ROOT", INSTALLED)
+    assert casebook("report") == (
+        1,
+        "",
+        "casebook: no notebooks/experiments.yml here or above: cd into a book, "
+        "or casebook init FOLDER\n",
+    )

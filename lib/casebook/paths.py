@@ -13,10 +13,10 @@ PROJECT_VARIABLE = "CASEBOOK_PROJECT"
 OUTPUT_VARIABLES = ("CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT")
 GRID = "notebooks/experiments.yml"
 CONFIGURATION = "_config.yml"
-_INSTALLED = Path(__file__).resolve().parent / "shipped"
+INSTALLED = Path(__file__).resolve().parent / "shipped"
 _CLONE = Path(__file__).resolve().parents[2]
 # Notebooks, collections, cards and pages that come with the library.
-SHIPPED = _CLONE if (_CLONE / GRID).is_file() else _INSTALLED
+SHIPPED = _CLONE if (_CLONE / GRID).is_file() else INSTALLED
 
 
 # The folder of the project: of the variable, around the working directory, or ours.
@@ -24,7 +24,7 @@ _HERE = Path.cwd()
 _AROUND = [folder for folder in (_HERE, *_HERE.parents) if (folder / GRID).is_file()]
 _PROJECT = os.environ.get(PROJECT_VARIABLE) or next(iter(_AROUND), SHIPPED)
 ROOT = Path(os.path.realpath(_PROJECT))
-_USUAL_OUTPUT = _HERE if ROOT == _INSTALLED else ROOT
+_USUAL_OUTPUT = _HERE if ROOT == INSTALLED else ROOT
 OUTPUT = next(filter(None, map(os.environ.get, OUTPUT_VARIABLES)), _USUAL_OUTPUT)
 OUTPUT = Path(os.path.realpath(OUTPUT))
 RESULTS = OUTPUT / "results"

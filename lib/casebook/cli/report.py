@@ -1,9 +1,8 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
-from casebook import batch, data, runs
+from casebook import batch, data, paths, runs
 from casebook.cli.commands import command, echo, say, use_models
 from casebook.errors import InputError
-from casebook.paths import data_folder
 
 
 @command()
@@ -18,6 +17,10 @@ def init(folder, title, author, licence):
 
 @command()
 def report(run, tag, grid, force, device, precision, batch_size, **options):
+    if grid is None and paths.ROOT == paths.INSTALLED:
+        raise InputError(
+            f"no {paths.GRID} here or above: cd into a book, or casebook init FOLDER"
+        )
     use_models(device, precision, batch_size)
     cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
     _pull(batch.grid.select(cells, tag=tag))
@@ -70,7 +73,7 @@ def _pull(cells):
     names = {cell.parameters.get(role) for cell in cells for role in roles} - {None}
     for name in sorted(names):
         try:
-            if data_folder(name) is None:
+            if paths.data_folder(name) is None:
                 data.registry.pull([name])
         except data.sources.Absent as problem:
             say(f"warning: {problem}; a demonstration or a reconstruction may stand in")
