@@ -170,13 +170,16 @@ def score_answers(log, *, foreign=3, seed=0, judge=None):
     >>> sorted(rows["system"].unique()), "faithfulness" in rows
     (['No retrieval', 'Retrieval'], True)
     """
+    log = log.reset_index(drop=True)
     contexts = log["contexts"].explode().dropna()
     # Texts have a blank between words, or are of a script that needs none.
     is_text = contexts.str.contains(rf"\S +\S|{UNSPACED.pattern}")
     if len(contexts) and not is_text.any():
-        first = f"the log: contexts such as {contexts.iloc[0][:40]!r} are no texts"
-        raise InputError(f"{first}: name the collection that they are ids of")
-    log = log.reset_index(drop=True)
+        first = f"{contexts.iloc[0][:40]!r} of {log['id'][contexts.index[0]]!r:.60}"
+        raise InputError(
+            f"the log: contexts such as {first} are no texts: name the collection that "
+            "they are ids of: --collection FOLDER, or -p collection=FOLDER"
+        )
     material = material_of(log, foreign, seed)
     answers = track(log.itertuples(), "answers", len(log))
     rows = [_scored(row, *material, judge) for row in answers]
