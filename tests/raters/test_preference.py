@@ -33,6 +33,15 @@ def test_table_of_counts(example):
     assert table["p_holm"].iloc[4:].isna().all()
 
 
+def test_one_rater_is_decided_by_the_corrected_test():
+    votes = pd.DataFrame({"Anna": 6 * [1.0], "Boris": 3 * [1.0, -1.0], "Clara": 3 * [1.0, -1.0]})
+    assert win_rates(votes)[["p", "p_holm", "verdict"]].iloc[0].tolist() == [
+        1 / 32,
+        3 / 32,
+        "undecided",
+    ]
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     hnp.arrays(

@@ -11,7 +11,14 @@ from scipy import special
 from casebook.frames import coefficients, contrasts
 from casebook.stats.intervals import FEWEST, wilson
 from casebook.stats.tests import exact_sign_test, holm
-from casebook.verdicts import NOT_MEASURED, margin_of, verdict_of
+from casebook.verdicts import (
+    BETTER,
+    NOT_MEASURED,
+    UNDECIDED,
+    WORSE,
+    margin_of,
+    verdict_of,
+)
 
 THESE_RATERS = "these raters, new items"
 NEW_RATERS = "new raters and items"
@@ -138,7 +145,7 @@ def win_rates(votes, **options):
     """Win rate, ties as half: of every rater, of these raters on new items, of new raters.
 
     Options are those of `preference_lines`. A rater's p is of the exact sign test, with Holm's
-    correction beside it.
+    correction beside it; who is preferred is decided only where the corrected one rejects too.
     """
     tables = []
     counts = []
@@ -153,6 +160,8 @@ def win_rates(votes, **options):
     table["n"] = table["wins"] + table["ties"] + table["losses"]
     table["p"] = pd.Series(tests, dtype=float).combine_first(table["p"])
     table["p_holm"] = pd.Series(holm(tests), dtype=float)
+    doubted = table["p_holm"] > 1 - options.get("level", 0.95)
+    table.loc[doubted & table["verdict"].isin([BETTER, WORSE]), "verdict"] = UNDECIDED
     return table[RATE_COLUMNS]
 
 
