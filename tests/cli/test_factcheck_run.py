@@ -71,6 +71,7 @@ def test_what_the_document_asks_is_printed_and_written(casebook, own, tmp_path):
     assert in_code["mean_processing_time"] < original["mean_processing_time"]
     assert [row["accuracy"] for row in log if row["labelled"]] == [1.0] * 3
     text = casebook("factcheck", "run", path, "--corpus", folder)[1]
+    assert re.search(r"cost of a claim, times in seconds\n.*\n +mean_processing_time", text)
     values = {row["measure"]: row["value"] for row in report["explanations"]}
     shown = re.search(r"documented: overall +([\d.]+)", text)
     assert float(shown[1]) == pytest.approx(values["documented: overall"], abs=1e-3)

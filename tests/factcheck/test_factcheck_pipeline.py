@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck import pipeline
+from casebook.factcheck import pipeline, stance
 from casebook.factcheck.claims import Claim, load_documents
 from casebook.factcheck.decompose import SubClaim, decompose
 from casebook.factcheck.evidence import (
@@ -93,6 +93,13 @@ def test_unverifiable_claims_end_early(base):
         "This is the best policy."
     )
     assert (documented.verdict, documented.confidence) == (NOT_SUPPORTED, 0.0)
+
+
+def test_the_model_is_loaded_before_the_time_of_the_first_claim(base):
+    stance.encoder.cache_clear()
+    stance.vectors_of.cache_clear()
+    FactChecker(base).check_all([])
+    assert "_model" in vars(stance.encoder())
 
 
 def test_crashes_are_outcomes_named_and_counted(base):

@@ -137,7 +137,10 @@ def _report_parts(report, scores, cost):
         {"outcomes": report["outcomes"], "categories": report["categories"]}
     )
     yield from lines_of(
-        {"cost of a claim": cost, "explanations": report["explanations"]}
+        {
+            "cost of a claim, times in seconds": cost,
+            "explanations": report["explanations"],
+        }
     )
     if scores:
         yield "\nverdicts against the labels"

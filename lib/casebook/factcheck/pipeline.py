@@ -8,7 +8,7 @@ from time import perf_counter
 from casebook.factcheck.decompose import VERIFIABLE, decomposer_of
 from casebook.factcheck.evidence import EvidenceBase, read_rating_table
 from casebook.factcheck.judges import PlaceholderStance, judge_of
-from casebook.factcheck.stance import PublicJudge
+from casebook.factcheck.stance import PublicJudge, vectors_of
 from casebook.factcheck.verdict import (
     DOCUMENTED_RULE,
     Evidence,
@@ -144,6 +144,8 @@ class FactChecker:
 
     def check_all(self, claims, passages=None):
         passages = passages or [None] * len(claims)
+        if isinstance(self.stance, PublicJudge):
+            vectors_of("")  # loads its model, which is no part of the time of a claim
         bar = track(zip(claims, passages, strict=True), "checking claims", len(claims))
         return [self.check(claim.text, claim.id, given) for claim, given in bar]
 
