@@ -55,7 +55,12 @@ def test_both_layouts_give_the_contrasts_of_the_scores(casebook, exam, against):
             of_pair = by_pair[frozenset([row["system"], row["against"]])]
             assert abs(row["difference"]) == pytest.approx(abs(of_pair.difference))
             assert row["p_adjusted"] == pytest.approx(of_pair.p_adjusted)
-            assert (row["n"], row["groups"], row["measure"]) == (40, 8, "points")
+            assert (row["n"], row["groups"], row["measure"], "mde" in row) == (
+                40,
+                8,
+                "points",
+                False,
+            )
     verdicts = {(row["system"], row["against"]): row["verdict"] for row in wide["pairs"]}
     assert verdicts["new", "old"] == "better"
     assert verdicts.get(("old", "twin"), verdicts.get(("twin", "old"))) == "no difference"
@@ -88,7 +93,7 @@ REFUSED = [
     (TABLE.replace("1,b,0,x", "1,b,0,y"), [], ":3: unit '1' is in another cluster"),
     (TABLE.replace("a,1", "a,C"), [], "score 'C' is no number: --values C= if it is missing"),
     ("id,a\n1,1\n", ["--systems", "a"], "has scores of a only: to compare takes two systems"),
-    (TABLE, ["--systems", "score,grp"], "has no 'grp' for grp: did you mean 'group'?"),
+    (TABLE, ["--systems", "score,grp"], "has no column 'grp': did you mean 'group'?"),
     (TABLE, ["--systems", "a,b", "--score", "score"], "--score has no effect with --systems"),
     (TABLE, ["--against", "c"], "there is no score of c; choose from a, b"),
     (TABLE, ["-m", "x", "-m", "y"], "is of one measure"),
@@ -151,11 +156,14 @@ def test_a_gate_on_scores_of_another_tool_has_an_exit_code_for_each_verdict(case
 
     margin = ("--margin", 0.02)
     assert [gated(name, *margin)[0] for name in news] == [0, 2, 4]
-    code, out, err = gated("better")
+    assert "did you mean 'old'?; choose from old, near" in gated("near", "--against", "older")[2]
+    code, out, err = gated("better", "--margin", 0.5)
     (row,) = json.loads(out)["rows"]
     interval = stats.ttest_1samp(news["better"] - old, 0).confidence_interval()
     assert code == 0 and "40 units" in err
-    assert [row["low"], row["high"]] == pytest.approx(interval, abs=0.004)
+    assert [row[name] for name in ("low", "high", "margin")] == pytest.approx(
+        [*interval, 0.5], abs=0.004
+    )
     code, out, _ = gated("better", drop=[3, 5])
     assert code == 5 and "2 of 40 units lack a score" in json.loads(out)["notes"][0]
     code, out, _ = gated("better", "--force", drop=[3, 5])

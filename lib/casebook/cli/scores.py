@@ -277,5 +277,6 @@ def _compared(scores, against):
     compared = list(zip(rows["system"], rows["against"], strict=True))
     sizes = pair_sizes(scores.values, compared, 0.05, scores.clusters)
     rows = rows.astype(dict.fromkeys(COUNT_COLUMNS, int))
-    rows = rows.assign(dz=sizes["dz"], mde=sizes["mde"])
-    return {"systems": systems, "pairs": rows}
+    # A detectable effect is defined without clusters only.
+    mde = sizes[["mde"]].dropna(axis=1, how="all")
+    return {"systems": systems, "pairs": rows.assign(dz=sizes["dz"], **mde)}

@@ -83,9 +83,10 @@ def read_scores(
         )
     lacking = scored.index[scored.isna().any(axis=1)]
     if complete and len(lacking):
-        problem = f"{len(lacking)} of {len(scored)} units lack a score of some system"
         raise refusal(
-            path, f"{problem}, such as {short(lacking[0])}: give it, or leave them out"
+            path,
+            f"{len(lacking)} of {len(scored)} units lack a score of some system, "
+            f"such as {short(lacking[0])}: give it, or leave them out",
         )
     about = {"unit": "units", "cluster": "clusters"} | about
     reading.notes.append(f"{len(scored)} {about['unit']}; systems {listed(scored)}")
@@ -133,6 +134,7 @@ def gate_scores(scores, against, margin=None, common=False):
     'pass'
     """
     margin = margin_of(scores.measure) if margin is None else margin
+    against = scores.best([], unless=against).system
     gate = {
         "verdict": INCOMPARABLE,
         "rows": pd.DataFrame(),
@@ -142,15 +144,15 @@ def gate_scores(scores, against, margin=None, common=False):
     kept = scores.values.dropna()
     lacking = scores.values.index.difference(kept.index, sort=False)
     if len(lacking):
-        counted = f"{len(lacking)} of {len(scores.values)} {scores.unit}"
         gate["notes"] = [
-            f"{counted} lack a score of some system, such as {lacking[0]!r}"
+            f"{len(lacking)} of {len(scores.values)} {scores.unit} lack a score of "
+            f"some system, such as {lacking[0]!r}"
         ]
         if kept.empty or not common:
             return gate
         gate["notes"].append("they are left out")
     clusters = None if scores.clusters is None else scores.clusters[kept.index]
-    scores = replace(scores, values=kept, clusters=clusters)
+    scores = replace(scores, values=kept, clusters=clusters, margin=margin)
     rows = scores.contrasts([(system, against) for system in kept if system != against])
     rows["verdict"] = [gate_of_row(row, margin) for row in rows.to_dict("records")]
     return gate | {"verdict": worst_verdict([*rows["verdict"]]), "rows": rows}
