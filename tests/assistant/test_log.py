@@ -50,7 +50,7 @@ def test_scores_are_named_or_end_in_score(tmp_path):
     assert log["scores"][0] == {"tone": 4, "judge.style.mark": 1}
     assert log["scores"][1]["judge.style.mark"] == 0
     refused = [
-        ("ton", "a.jsonl: has no 'ton' for ton: did you mean 'tone'"),
+        ("ton", "a.jsonl: has no column 'ton': did you mean 'tone'"),
         ("notes", "a.jsonl:1: notes 'x' is no number: --values x= if it is missing, else x=NUMBER"),
         ("judge.style", "a.jsonl:1: judge.style is {'mark': 'C'}: say which part of it"),
     ]
@@ -111,7 +111,10 @@ ROWS = [
         [OURS | {"contexts": [{"text": "x"}]}],
         "is no JSON list of texts: type --columns .contexts=cont",
     ),
-    ([OURS | {"abstained": "maybe"}], "a.jsonl:1: abstained: what do these words mean: 'maybe'"),
+    (
+        [OURS | {"abstained": "maybe"}],
+        "a.jsonl:1: abstained: what do these words mean. type --values maybe=LABEL",
+    ),
     ([OURS, OURS], "a.jsonl:2: 'q1' has a second answer of a system: keep one"),
     (
         [OURS, OURS | {"question": "Other?", "system": "b"}],

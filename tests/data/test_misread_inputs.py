@@ -29,9 +29,10 @@ COMMANDS = [
     ("agreement num.csv", "it has num, ann1, ann2", "--raters ann1,ann2 --columns item=num",
      r"6 items; raters ann1, ann2;(.|\n)*agreement +0\.833"),
     ("agreement s1.csv", "has no rater .*it has domain, source, reference", None, None),
-    ("factcheck score g2.jsonl p2.jsonl", "mean: 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'", LABELS,
+    ("factcheck score g2.jsonl p2.jsonl", "type --values SUPPORTS=LABEL --values REFUTES=LABEL "
+     "--values 'NOT ENOUGH INFO=LABEL' .*INSUFFICIENT_EVIDENCE.\n", LABELS,
      "label = 'predicted_label'(.|\n)*original definition"),
-    ("factcheck score kk.csv kk.csv", "'false', 'nei', 'true'", SPELLED,
+    ("factcheck score kk.csv kk.csv", "--values false=LABEL --values nei=LABEL --values true=L", SPELLED,
      r"original definition.* tp 2, tn 2, fp 0, fn 0, n 6, accuracy 0\.666667.* f1 1\n"),
     ("run assistant --run misread --dry-run -p 'log=a #1.jsonl'", None, "", r"^run +assistant-\w+"),
 ]  # fmt: skip

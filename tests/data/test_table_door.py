@@ -90,9 +90,9 @@ def test_workbooks_name_their_sheet_and_need_values_of_formulas(tmp_path):
 
 SAID = [
     ({"columns": {"ident": "id"}}, "unknown role of a column 'ident': choose from id, text, title"),
-    ({"columns": {"text": "boddy"}}, "has no 'boddy' for text: did you mean 'body'.; it has id, "),
-    ({"columns": {"text": "body.0.x"}}, "has no 'body.0.x' for text"),
-    ({"further": ["tone"]}, "has no 'tone' for tone"),
+    ({"columns": {"text": "boddy"}}, "has no column 'boddy': did you mean 'body'.; it has id, "),
+    ({"columns": {"text": "body.0.x"}}, "has no column 'body.0.x'"),
+    ({"further": ["tone"]}, "has no column 'tone'; it has id, body"),
 ]
 
 
@@ -102,9 +102,11 @@ def test_what_is_told_must_be_there(tmp_path):
 
 
 CELLS = [
-    ("labels", "yes\nN/A\nYes\nyes \n", r"a.csv:3: a: what do these words mean: 'N/A', 'Yes', "
-     "'yes '. type --values N/A= --values Yes=yes --values 'yes =yes' .WORD= is missing; WORD=WO"),
+    ("labels", "yes\nN/A\nYes\nyes \n", r"a.csv:3: a: what do these words mean. "
+     "type --values N/A= --values Yes=yes --values 'yes =yes' .WORD= is missing; WORD=WO"),
     ("labels", "none\nmild\n", "type --values none= "),
+    ("labels", "no\nNo\nNO\nn/a\nno \n", "type --values No=no --values NO=no --values n/a= "
+     "--values 'no =no' .WORD= is"),
     ("numbers", '1\n"0,5"\n', "a.csv:3: a '0,5' is no number: write a decimal point instead"),
     ("numbers", "1\nhigh\n", "'high' is no number: --values high= if it is missing, else high=NUM"),
     ("numbers", "1\nnan\n", "'nan' is no number: --values nan= if it is missing"),
@@ -150,10 +152,16 @@ def test_only_labels_that_are_allowed_come_through(tmp_path):
 
     both = "supported\nnei\n"
     cases = [
-        (both, {}, "'supported', 'nei'. type --values supported=SUPPORTED --values nei=LABEL"),
-        (both, {"supported": "SUPPORTED", "nei": "odd"}, "'nei'. type --values nei=LABEL"),
-        ("refuted\nmaybe\n", {"others": True}, "'refuted'. type --values refuted=REFUTED "),
+        (both, {}, "mean. type --values supported=SUPPORTED --values nei=LABEL"),
+        (both, {"supported": "SUPPORTED", "nei": "odd"}, "mean. type --values nei=LABEL"),
+        ("refuted\nmaybe\n", {"others": True}, "mean. type --values refuted=REFUTED "),
     ]
     assert not_refused(lambda cells, said: labels(cells, **said), cases) == []
+    # Of many or long words only whole options are proposed, and a long path gives way to them.
+    table = read_table(write(tmp_path / f"{'x' * 140}.csv", f"a\nyes\n{'y' * 60}\n{'z' * 60}\n"))
+    with pytest.raises(
+        InputError, match=r"^\.\.\.x+.csv:2: a: .* yes=LABEL --values y{60}=LABEL .W"
+    ):
+        read_roles(table, "corpus", [], further=["a"]).labels("a", allowed)
     assert labels("REFUTED\nmaybe\n", others=True) == ["REFUTED", "maybe"]
     assert labels(both, supported="SUPPORTED", nei="") == ["SUPPORTED", ""]

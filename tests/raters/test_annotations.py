@@ -157,8 +157,8 @@ REFUSED = [
     ("item,rater,clarity,accuracy\n1,A,2,3\n", {}, r"no rating .*--criteria A,B"),
     ("item,rater,score,label\n1,A,2,x\n", {}, "score, label may each be the rating"),
     # names of columns
-    ("item,A\n1,2\n", RATERS, "has no 'B' for B; it has item, A"),
-    ("item,A,B\n1,2,3\n", {"raters": "A,"}, "has no '' for"),
+    ("item,A\n1,2\n", RATERS, "has no column 'B'; it has item, A"),
+    ("item,A,B\n1,2,3\n", {"raters": "A,"}, "has no column ''"),
     ("rater,A,B\nx,2,3\n", {"criteria": "A,B"}, "has no item"),
     # words and numbers
     ("item,A,B\n1,none,mild\n", RATERS, "--values none="),
@@ -213,7 +213,7 @@ COUNTS_REFUSED = [
     ("no,yes\n3,-1\n", "votes are no counts"),
     ("no,yes\n3,1e12\n", "votes are no counts"),
     ("no,yes\n3,x\n", "yes 'x' is no number"),
-    ("no\n3\n", "has no 'yes'"),
+    ("no\n3\n", "has no column 'yes'"),
     ("item,no,yes\n1,3,0\n1,3,0\n", SAME),
 ]
 

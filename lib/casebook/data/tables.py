@@ -46,8 +46,9 @@ NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 def refusal(path, problem, row=None):
     """Error of one line, for a file or a row of it."""
     place = str(path) if row is None else f"{path}:{row}"
-    if len(place) > 120:
-        place = f"...{place[-117:]}"
+    # The place gives way, not the remedy at the end.
+    most = max(LONGEST - len(problem) - 2, 50)
+    place = place if len(place) <= most else f"...{place[3 - most :]}"
     line = printable(f"{place}: {problem}")
     return InputError(line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
 
@@ -69,7 +70,9 @@ def short(value):
 
 def to_type(option, value):
     """What to type, an option or in an experiment a parameter; of many pairs the first ones."""
-    pairs = [*value.items()][:3] if isinstance(value, dict) else []
+    pairs = [*value.items()] if isinstance(value, dict) else []
+    while len(str(pairs)) > 110 and len(pairs) > 1:
+        pairs.pop()
     if os.environ.get(IN_EXPERIMENT):
         name = "records" if option == "rows" else option
         text = json.dumps(dict(pairs), ensure_ascii=False) if pairs else value
@@ -287,7 +290,7 @@ def read_roles(
             there = _names_within(table)
             near = did_you_mean(name, there)
             raise refusal(
-                path, f"has no {short(name)} for {role}{near}; it has {listed(there)}"
+                path, f"has no column {short(name)}{near}; it has {listed(there)}"
             )
     frame = pd.DataFrame(cells, table.index, dtype=object)
     read = {_head(table, name) for name in chosen.values()}
@@ -432,7 +435,7 @@ class Reading:
             self.refuse(row, f"{role} {short(word)} is no number: {remedy}")
         return words.where(is_number).map(float)
 
-    def labels(self, role, allowed=(), others=False, hint=""):
+    def labels(self, role, allowed=(), others=False):
         """Cells as labels, "" where missing; doubtful words are asked about, all in one line.
 
         Doubtful are words for missing, two that differ in case or blanks only, and, if labels are
@@ -451,14 +454,9 @@ class Reading:
             if likely != word:
                 doubts[word] = likely
         for row in words.index[words.isin(list(doubts))]:
-            own = (
-                f"LABEL: {', '.join(allowed)}{hint}"
-                if allowed
-                else "WORD=WORD keeps it"
-            )
-            problem = f"what do these words mean: {listed(map(repr, doubts))}?"
-            way = f"{to_type('values', doubts)} (WORD= is missing; {own})"
-            self.refuse(row, f"{role}: {problem} type {way}")
+            own = f"LABEL: {', '.join(allowed)}" if allowed else "WORD=WORD keeps it"
+            way = f"type {to_type('values', doubts)} (WORD= is missing; {own})"
+            self.refuse(row, f"{role}: what do these words mean? {way}")
         return words.replace(told)
 
     def names(self, role):

@@ -92,9 +92,7 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
         reading.table["id"] = table.index.astype(str)
     reading.refuse_repeats("id")
     ids = reading.texts("id")
-    labels = reading.labels(
-        "label", tuple(CLAIM_LABELS), hint=f", the same as {INSUFFICIENT}"
-    )
+    labels = reading.labels("label", tuple(CLAIM_LABELS))
     groups = reading.texts("group", may_be_empty=True)
     columns = {
         "id": ids,

@@ -13,7 +13,7 @@ from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE
 from casebook.frames import coefficients, contrasts, count_units
 from casebook.measures import classification
-from casebook.measures.classification import GOLD_LABELS, INSUFFICIENT, SYNONYMS
+from casebook.measures.classification import GOLD_LABELS, SYNONYMS
 
 MOST_LISTED_IDS = 10
 JOINED = ["gold", "matched", "missing", "extra"]
@@ -127,9 +127,7 @@ def read_verdict_labels(
         table, "labels", ["id", "label"], told, values, further=further
     )
     allowed = (*GOLD_LABELS, *SYNONYMS)
-    labels = reading.labels(
-        "label", allowed, not is_gold, f", the same as {INSUFFICIENT}"
-    )
+    labels = reading.labels("label", allowed, not is_gold)
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
     reading.refuse_repeats("id")
     for row in frame.index[labels == ""] if is_gold else ():
