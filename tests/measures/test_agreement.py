@@ -67,6 +67,11 @@ def test_counts_leave_out_what_needs_raters():
     assert found["fleiss_kappa"].reason == "new_panel_ci: raters_unknown"
 
 
+def test_what_needs_two_raters_is_refused_on_all_items():
+    found = agreement.measure("cohen_kappa", [[1, 1, 2], [2, 1, np.nan], [1, 2, 2], [2, 2, 1]] * 5)
+    assert (found.reason, found.n_items) == ("needs_two_raters", 20)
+
+
 PAIR = [[1, 1], [2, 2], [1, 2], [2, 1]] * 3
 ALIKE = [[1, 1], [2, 2], [3, 3], [4, 4]] * 8
 

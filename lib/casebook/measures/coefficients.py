@@ -84,7 +84,7 @@ class Kappa:
         if weights != "identity":
             self.needs.add("labels_without_order")
         used_items = panel.per_item >= (2 if self.is_alpha else 1)
-        if "needs_two_raters" in needs:
+        if "needs_two_raters" in needs and panel.n_raters == 2:
             used_items = panel.per_item == 2
         self.panel = replace(panel, codes=panel.codes[used_items])
 
