@@ -11,7 +11,7 @@ from casebook import paths
 from casebook.errors import InputError
 from casebook.notebook import Chapter, forest
 from casebook.scores import Choice, Scores, pair
-from casebook.sentences import caption, finding, labels, sentence
+from casebook.sentences import caption, finding, labels, plain, sentence
 from casebook.verdicts import UNDECIDED, WORSE
 
 NAMES = {"new": "New system", "old": "Old system", "twin": "Twin of old"}
@@ -46,6 +46,13 @@ def test_a_sentence_has_the_verdict_and_the_names_of_the_row():
     new, twin = map(sentence, rows.to_dict("records"))
     assert new.startswith("In points, the new system is above the old system: ")
     assert twin.startswith("In points, Twin of old hardly differs from the old system: ")
+
+
+def test_systems_without_a_name_are_written_as_they_are_called():
+    rows = made(names={}, phrases={"old": "the old one"}).contrasts(
+        [("new", "old"), ("old", "new")]
+    )
+    assert [plain(row).partition(":")[0] for _, row in rows.iterrows()] == ["new", "The old one"]
 
 
 def test_another_measure_baseline_or_null_changes_every_word():

@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook import verdicts
 from casebook.readers import read_yaml
-from casebook.runs.headlines import BY_UNIT, counted, per_cent
+from casebook.runs.headlines import BY_UNIT, counted, per_cent, singular
 from casebook.stats.intervals import bounds_text
 from casebook.tables import enumerated, reason_text
 from casebook.verdicts import (
@@ -23,6 +23,7 @@ MOST_CLAUSES = 3  # pairs that it names; of more, undecided ones are counted
 MOST_COUNTS = 3  # of units or measures that a caption names
 VARYING = ["measure", "system_name", "against_name", "part"]  # in the order of a label
 PAIR = ["verdict", "system_phrase", "against_phrase"]
+NO_ROWS = pd.Series(dtype=object)
 _WORDS = read_yaml(Path(__file__).with_suffix(".yml"))
 SHARES = _WORDS["shares"]
 
@@ -45,10 +46,19 @@ def kind(frame):
     return "contrasts" if "low" in frame else "differences"
 
 
-def upper(text):
-    """Text with a capital at its beginning, unless it begins with the name of a measure."""
+def upper(text, rows=NO_ROWS):
+    """Text with a capital at its beginning, unless that is the name of a measure or a system."""
     first_word = text.split()[0]
-    is_name = "@" in first_word or first_word != first_word.lower()
+    # Systems without a reader's name stay as their users call them.
+    ids, names = (
+        set(rows.filter(regex=columns).to_numpy().ravel())
+        for columns in ("^(system|against|of)$", "_name$")
+    )
+    is_name = (
+        "@" in first_word
+        or first_word != first_word.lower()
+        or any(f"{text} ".startswith(f"{name} ") for name in ids & names)
+    )
     return text if is_name else text[0].upper() + text[1:]
 
 
@@ -105,7 +115,8 @@ def plain(row, named=False):
     level = _level(row, row["level"])
     baseline = _level(row, row["baseline"])
     if row["measure"] not in SHARES:
-        text = f"{upper(row['system_phrase'])}: {level}; {row['against_phrase']}: {baseline}"
+        first = upper(row["system_phrase"], pd.Series(row))
+        text = f"{first}: {level}; {row['against_phrase']}: {baseline}"
         return f"{text} ({row['measure']})." if named else f"{text}."
     of_units = row.get("system_unit", row["unit"])
     text = upper(SHARES[row["measure"]].format(level=f"{level} of the {of_units}"))
@@ -118,7 +129,8 @@ def reserves(row):
     """How the baseline was chosen, and what the interval does not show."""
     sentences = []
     if row.get("role"):
-        sentences.append(f"{upper(row['against_phrase'])} is {row['role']}.")
+        first = upper(row["against_phrase"], pd.Series(row))
+        sentences.append(f"{first} is {row['role']}.")
     verdict = row.get("verdict")
     null = row.get("null", 0.0)
     nearest = min(abs(row["low"] - null), abs(row["high"] - null))
@@ -131,9 +143,11 @@ def reserves(row):
     if row.get("note"):
         sentences.append(row["note"])
     if row.get("reason") == INTERVAL_BY_UNIT:
-        names = {"groups": row["cluster"], "units": row["unit"]}
-        names["unit"] = row["unit"].removesuffix("s")
-        sentences.append(f"{upper(BY_UNIT.format(**names))}.")
+        sentences.append(
+            f"{upper(BY_UNIT)}.".format(
+                groups=row["cluster"], unit=singular(row["unit"]), units=row["unit"]
+            )
+        )
     return sentences
 
 
@@ -160,7 +174,7 @@ def finding(frame):
     """Title of a figure of rows: what they show, in one sentence."""
     rows = frame[frame["n"] > 0]
     if kind(rows) == "contrasts":
-        return f"{upper(_contrasts_finding(rows))}."
+        return f"{upper(_contrasts_finding(rows), rows)}."
     if kind(rows) == "differences":
         describe = _units_finding
     else:
@@ -168,7 +182,7 @@ def finding(frame):
     texts = [
         describe(of_measure) for _, of_measure in rows.groupby("measure", sort=False)
     ]
-    return f"{upper('; '.join(texts))}."
+    return f"{upper('; '.join(texts), rows)}."
 
 
 def _contrasts_finding(rows):

@@ -33,6 +33,7 @@ def test_an_interval_by_question_says_of_which_questions_it_speaks():
         "the interval is by question and holds for new questions from these contracts."
     )
     assert headline.word == "helps on these 4 contracts"
+    assert "interval is by copy and" in dataclasses.replace(headline, unit="copies").sentence
     undecided, _ = headline_of(np.linspace(-0.3, 0.3, 60), np.repeat(range(4), 15))
     assert undecided.word == "undecided"
 

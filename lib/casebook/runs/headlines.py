@@ -68,10 +68,8 @@ class Headline:
             "null": null,
             "decision": known.get("verdict"),
         }
-        fields |= {name: _around(known[name], null) for name in ("low", "high")}
-        fields |= {
-            name: _around(known.get(name), 0.0) for name in ("level", "baseline")
-        }
+        nulls = {"low": null, "high": null, "level": 0.0, "baseline": 0.0}
+        fields |= {name: _around(known.get(name), null) for name, null in nulls.items()}
         counts = {
             name: known[name] for name in ("n", "groups") if known.get(name) is not None
         }
@@ -123,9 +121,8 @@ class Headline:
     def why(self):
         if self.reason != INTERVAL_BY_UNIT:
             return reason_text(self.reason) if self.reason else None
-        groups = self.cluster or "groups"
         return BY_UNIT.format(
-            groups=groups, unit=self.unit.removesuffix("s"), units=self.unit
+            groups=self.cluster or "groups", unit=singular(self.unit), units=self.unit
         )
 
     @property
@@ -179,11 +176,14 @@ def per_cent(share):
 
 
 def counted(number, plural):
-    """A number of things: one question, two questions, one set of policies."""
+    """A number of things: one question, two questions."""
+    return f"{number:,} {singular(plural) if number == 1 else plural}"
+
+
+def singular(plural):
     things, of, members = plural.partition(" of ")
-    if number == 1:
-        things = things.removesuffix("s")
-    return f"{number:,} {things}{of}{members}"
+    thing = f"{things[:-3]}y" if things.endswith("ies") else things.removesuffix("s")
+    return f"{thing}{of}{members}"
 
 
 def _around(value, null):
