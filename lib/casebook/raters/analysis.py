@@ -127,7 +127,7 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     >>> from casebook.raters.documented import example_votes
     >>> analysis = analyse(example_votes(), n_resamples=200, permutations=19)
     >>> print(answer_lines(analysis)[0][:49])
-    Win rate, ties as half of RAG is above 0.5: 0.625
+    Win rate (ties as half) of RAG is above 0.5: 0.62
     >>> agreement = analysis.tables["agreement"].set_index("coefficient")
     >>> round(float(agreement.loc["fleiss_kappa", "estimate"]), 3)
     0.13
@@ -222,7 +222,7 @@ def answer_lines(analysis):
     """The win rates for these raters and for new ones in sentences."""
     scores = Scores(
         analysis.panel.votes,
-        "win rate, ties as half",
+        "win rate (ties as half)",
         "forms",
         unit="votes",
         cluster="questions",
