@@ -116,6 +116,11 @@ def test_claims_of_a_user_need_their_documents_and_evidence_of_two_groups(tmp_pa
         CheckedClaims(path)
 
 
+def test_the_judge_is_tested_on_no_claim_that_it_was_learnt_from(own):
+    ids = transfer.gold_claims(transfer.OWN_CLAIMS)["id"]
+    assert len(ids) == 88 and set(ids) < {claim.id for claim in own.test}
+
+
 @pytest.mark.faults
 def test_the_weights_are_what_the_script_learns():
     path = paths.DATA / "make" / "factcheck_judge.py"

@@ -49,7 +49,8 @@ def test_two_judges_on_the_claims_of_a_user(chapter, tmp_path, make_classifier):
     assert str(tmp_path) not in "".join(shown.values())
     table = variables["agreement"]
     assert len(table) == 3
-    verdicts = {name: list(of["verdict"]) for name, of in rows.groupby("system")}
+    names = variables["of_sets"][0].names
+    verdicts = {names[name]: list(of["verdict"]) for name, of in rows.groupby("system")}
     for row in table:
         expected = cohen_kappa_score(verdicts[row["judge"]], verdicts[row["and"]])
         assert row["kappa"] == pytest.approx(expected, nan_ok=True)
