@@ -181,3 +181,9 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
     said = noticed_by(detection(scores, copies), ["turned negation"])
     one = f"1 of {len(DETECTORS)} measures (standard faithfulness)."
     assert said == f"A turned negation is noticed by {one}"
+
+
+def test_what_too_few_copies_show_is_not_missed():
+    explained, copies = made({}, keys=3)
+    shares = detection(lower_scores(explained, copies), copies)
+    assert noticed(shares).count("cannot be judged on so few copies") == len(DETECTORS)

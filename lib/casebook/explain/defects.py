@@ -25,7 +25,7 @@ from casebook.stats.intervals import cluster_sums, resampled_clusters
 from casebook.stats.samples import generator
 from casebook.tables import enumerated
 from casebook.text import sentence_texts, sentences
-from casebook.verdicts import BETTER, margin_of
+from casebook.verdicts import BETTER, NOT_MEASURED, margin_of
 
 _NAMES = read_yaml(Path(__file__).parent / "names.yml")
 # Measures and their names. The faithfulness of a rule is its share of grounded sentences.
@@ -245,20 +245,25 @@ def detection(scores, copies, notices=0.5):
 def noticed(shares):
     """Which measures notice which defects: the interval of the share lies above the limit."""
     texts = []
-    for phrase, of_measure in shares.groupby("system_phrase", sort=False):
-        found = of_measure.loc[of_measure["verdict"] == BETTER, "part"].radd("a ")
+    for (phrase, is_few), rows in shares.groupby(
+        ["system_phrase", shares["verdict"] == NOT_MEASURED], sort=False
+    ):
+        named = "a " + rows.loc[rows["verdict"].isin([BETTER, NOT_MEASURED]), "part"]
+        does = "cannot be judged on so few copies with" if is_few else "notices"
         texts.append(
-            f"{phrase} notices {enumerated([*found] or ['none of the defects'])}"
+            f"{phrase} {does} {enumerated([*named] or ['none of the defects judged'])}"
         )
     limit = per_cent(shares["null"].iloc[0])
     return f"{upper('; '.join(texts))} (the score drops on more than {limit} of the copies)."
 
 
 def noticed_by(shares, kinds):
-    """How many of all measures notice each kind of defect; if they are few, which ones."""
+    """How many of the measures with a verdict notice each kind of defect; if few, which ones."""
     texts = []
     for kind in kinds:
-        measures = shares[shares["part"] == kind].sort_values("value", ascending=False)
+        measures = shares[
+            (shares["part"] == kind) & (shares["verdict"] != NOT_MEASURED)
+        ].sort_values("value", ascending=False)
         found = measures.loc[measures["verdict"] == BETTER, "system_phrase"].tolist()
         text = (
             f"a {kind} is noticed by {len(found) or 'none'} of {len(measures)} measures"
