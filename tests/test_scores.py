@@ -239,6 +239,8 @@ def test_an_answer_in_another_measure_names_it(chapter, written):
 def test_one_contrast_and_nothing_compared_have_a_name_and_a_count(chapter, written):
     rows = made().contrasts([("new", "old")])
     assert list(labels(rows)) == ["New system − Old system"]
+    several = pd.concat([rows, rows.assign(measure="marks", against_name="Twin of old")])
+    assert list(labels(several))[1] == "marks, against Twin of old"
     nothing = made().contrasts([("new", "other")], absent="say").iloc[0]
     chapter.answer("Better?", nothing)
     assert written("headlines")[0]["n"] == 0

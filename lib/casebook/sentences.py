@@ -158,11 +158,13 @@ def labels(frame):
     """Names of the rows of a frame: what differs between them."""
     if "of_name" in frame:
         return frame["of_name"]
+    # A minus stands only between two systems.
+    minus = " − " if len(set(frame["system_name"])) > 1 else ", against "
     text = pd.Series("", frame.index)
     for column in [column for column in VARYING if column in frame]:
         names = frame[column].fillna("")
         if len(set(names)) > 1:
-            between = " − " if column == "against_name" else ", "
+            between = minus if column == "against_name" else ", "
             text = text.where(text == "", text + between) + names.replace("", "all")
     alone = frame["system_name"]
     if "against_name" in frame:
