@@ -254,7 +254,7 @@ def noticed(shares):
             f"{phrase} {does} {enumerated([*named] or ['none of the defects judged'])}"
         )
     limit = per_cent(shares["null"].iloc[0])
-    return f"{upper('; '.join(texts))} (the score drops on more than {limit} of the copies)."
+    return f"{upper('; '.join(texts))} (noticed: more than {limit} of the copies score lower)."
 
 
 def noticed_by(shares, kinds):
