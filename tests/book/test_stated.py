@@ -9,7 +9,14 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book.results import read_chapters
-from casebook.book.stated import Measurement, measured, read_stated, stated_page, verdicts
+from casebook.book.stated import (
+    Measurement,
+    filled,
+    measured,
+    read_stated,
+    stated_page,
+    verdicts,
+)
 from casebook.paths import run_dir
 
 CELL = "factcheck_confusion-smoke"
@@ -140,7 +147,14 @@ def test_other_data_contradict_no_statement_and_every_data_set_is_shown(run):
     assert "Neither ranked list alone" in first.text
     words = [word.text for word in first.select(".verdict")]
     assert words == ["holds here too"] * 2 + ["differs here"] * 2
-    assert "ConsumerContractsQA" in first.text and "PrivacyQA" in first.text
+    assert "On ConsumerContractsQA (40 questions) fusion differs from BM25 by +0.050" in first.text
+    assert "On PrivacyQA (40 questions) fusion differs from BM25 by -0.050" in first.text
+
+
+def test_what_cannot_be_measured_has_its_reason():
+    for row in read_stated():
+        if row["rule"] == "cannot":
+            assert len(filled(row["why"])) == len(row["why"]), row["statement"]
 
 
 def test_what_data_were_made_to_have_is_not_drawn(run):

@@ -36,10 +36,10 @@ def measured_sentences(chapters, row):
     if "measured" not in row:
         return []
     measured = row["measured"]
-    numbers = numbers_of(
+    found = numbers_of(
         chapters, measured["experiment"], measured["datasets"], measured["values"]
     )
-    return filled(measured["says"], numbers)
+    return filled(measured["says"], *found)
 
 
 def example_sentences(document, row):

@@ -10,7 +10,7 @@ import csv
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 from casebook.book.axis import Axis
 from casebook.book.front import TEMPLATES
@@ -72,12 +72,13 @@ def measured(chapters, row):
 
 
 def numbers_of(chapters, experiment, datasets, paths):
-    """The numbers of the first data set of which a chapter holds any."""
+    """The numbers of each data set of which a chapter holds any, and its name."""
+    found = {}
     for dataset, chapter in product(datasets, chapters):
         numbers = named_numbers(chapter, experiment, dataset, paths)
-        if any(numbers.values()):
-            return numbers
-    return {}
+        if dataset not in found and any(numbers.values()):
+            found[dataset] = numbers | {"data": dataset_name(dataset)}
+    return list(found.values())
 
 
 def named_numbers(chapter, experiment, dataset, paths):
@@ -146,7 +147,11 @@ def _stored(chapter, experiment, dataset, path):
             if [row["system"], row["against"]] == pair:
                 return row | {"value": row["difference"], "control": None}
         return None
-    return None if systems is None else _table_number(chapter, path)
+    return (
+        _table_number(chapter, path)
+        if systems or dataset in chapter.contrasts.get(experiment, {})
+        else None
+    )
 
 
 def _table_number(chapter, path):
@@ -178,15 +183,20 @@ def stated_page(chapters):
 
 
 def _row(row, measurements):
-    numbers = {}
-    if measurements:
-        first = measurements[0]
-        numbers = {f"value{k}": number for k, number in enumerate(first.numbers, 1)}
-        numbers |= first.numbers_by_name
+    named = [_named(measurement) for measurement in measurements]
     return row | {
-        "why": " ".join(filled(row["why"], numbers)),
+        "why": " ".join(filled(row["why"], *named)),
         "word": NOT_MEASURED if row["rule"] == "cannot" else "not measured in this run",
         "plots": [_plot(row, measurement) for measurement in measurements],
+    }
+
+
+def _named(measurement):
+    """What the sentences of a statement call the numbers and their data set."""
+    return {
+        **{f"value{k}": number for k, number in enumerate(measurement.numbers, 1)},
+        **measurement.numbers_by_name,
+        "data": dataset_name(measurement.dataset),
     }
 
 
@@ -240,12 +250,16 @@ def _measured(number, unit):
     return f"{text} {bounds_text(unit * number.low, unit * number.high, spec)}"
 
 
-def filled(sentences, numbers):
-    """Fill sentences with numbers of the run; a sentence without one of them is left out."""
+def filled(sentences, first=MappingProxyType({}), *others):
+    """Fill sentences with numbers of the run; a sentence without one of them is left out.
+
+    One that names its {data} is said of each data set, any other of the first.
+    """
     texts = []
     for sentence in sentences:
-        try:
-            texts.append(sentence.format_map(numbers))
-        except (KeyError, AttributeError, TypeError, ValueError):
-            continue
+        for numbers in [first, *(others if "{data}" in sentence else ())]:
+            try:
+                texts.append(sentence.format_map(numbers))
+            except (KeyError, AttributeError, TypeError, ValueError):
+                continue
     return texts
