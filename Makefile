@@ -58,7 +58,7 @@ smoke: $(VENV)/.test ## make results/smoke again, the reference that nbval compa
 	cd _build/smoke/results/smoke && cp -r notebooks numbers.json contrasts.json $(CURDIR)/results/smoke
 
 lab: $(VENV)/.lab ## open JupyterLab on the notebooks
-	TQDM_DISABLE=1 PYTHONWARNINGS='ignore:IProgress not found' $(BIN)/jupyter lab notebooks
+	TQDM_DISABLE=1 $(BIN)/jupyter lab notebooks
 
 lint: $(VENV)/.test ## check style, formatting and that notebooks hold no outputs
 	$(BIN)/ruff check

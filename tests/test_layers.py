@@ -132,3 +132,15 @@ def test_help_does_not_import_the_heavy_packages():
     code = f"import sys, casebook.cli; print([name for name in ({heavy}) if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_notebook_begins_with_a_request_for_widgets():
+    assert not subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import casebook, warnings, tqdm.notebook as t; warnings.warn(t.WARN_NOIPYW)",
+        ],
+        capture_output=True,
+        check=True,
+    ).stderr

@@ -1,8 +1,12 @@
 """Casebook: an executable book of evidence about legal and insurance AI systems."""
 
+import warnings
 from importlib import import_module
 
 __version__ = "1.0.0"
+
+# Packages that we import ask for widgets, which no notebook here needs.
+warnings.filterwarnings("ignore", "IProgress not found")
 
 # Public names by module. They are loaded when first used, so that `import casebook` is quick.
 _PUBLIC = {
