@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from made_notebooks import write_notebook
+from nbformat import read, sign
 
 from casebook.batch import grid
 from casebook.batch.plan import Planned, plan
@@ -112,6 +113,16 @@ def test_own_modules_and_files_that_are_defaults_are_inputs(notebook_project):
         (folder / name).write_text(f"# change {len(keys)}")
         keys.add(plan(cells({}), "mine")[0].key)
     assert len(keys) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("home", ["", "absent"])
+def test_jupyter_trusts_what_was_executed_where_it_can_keep_that(project, monkeypatch, home):
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(project / "kernels"))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(project / home))
+    assert set(run(cells({}))) == {"made-0"}
+    with sign.NotebookNotary(data_dir=str(project)) as notary:
+        assert notary.check_signature(read(next(project.rglob("made-0.ipynb")), 4)) == (not home)
 
 
 def test_needs_order_the_cells():

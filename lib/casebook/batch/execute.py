@@ -164,7 +164,8 @@ def _write_notebook(notebook, path, parameters, user_files):
     It names files of the project from its own folder, so that Jupyter and nbval, which work there,
     can run it again. Other files go by their names.
     """
-    import nbformat
+    from jupyter_core.paths import jupyter_data_dir
+    from nbformat import reads, sign, writes
     from papermill.translators import translate_parameters
 
     kernel = notebook.metadata.kernelspec
@@ -180,8 +181,14 @@ def _write_notebook(notebook, path, parameters, user_files):
     # The notebook is JSON, and what was injected is Python inside it: a path without quotes
     # reads the same in both.
     # From results/<run>/notebooks.
-    text = without_folders(nbformat.writes(notebook) + "\n", user_files, "../../..")
+    text = without_folders(writes(notebook) + "\n", user_files, "../../..")
     path.write_text(text, encoding="utf-8")
+    # JupyterLab hides figures of a notebook that was not signed on this machine.
+    with (
+        contextlib.suppress(Exception),  # as where a home is read-only
+        sign.NotebookNotary(data_dir=jupyter_data_dir()) as notary,
+    ):
+        notary.sign(reads(text, as_version=4))
 
 
 def _failure(notebook, error):
