@@ -357,5 +357,5 @@ def forest(frame):
     if kind(frame) == "contrasts":
         rows = rows.rename(columns={"difference": "value"})
         return plots.effects(rows, f"difference in {label}", frame["margin"].max())
-    reference = {"no difference": frame["null"].iloc[0]} if "null" in frame else None
+    reference = {"compared with": frame["null"].iloc[0]} if "null" in frame else None
     return plots.values(rows, label, reference)
