@@ -55,7 +55,7 @@ class Figure(namedtuple("Figure", "svg caption downloads finding narrow")):
         links = " · ".join(
             f'<a href="{escape(to)}" download>{name}</a>' for name, to in downloads
         )
-        if "<a href" in self.svg:
+        if "<a xlink:href" in self.svg:
             links = f"Click a mark to see what is behind it. {links}"
         finding = (
             f'<p class="finding">{escape(self.finding)}</p>' if self.finding else ""
@@ -93,28 +93,29 @@ def as_svg(figure, name):
     return buffer.getvalue()
 
 
-def views(svg, figure, name, alt):
+def views(svg, figure, name, alt, linked=True):
     """A drawn figure for a page: as wide as a column, and as it was drawn for a phone.
 
-    A figure that was drawn wide is itself the first, and there is no second.
+    A figure that was drawn wide is itself the first, and there is no second. Marks are links
+    unless ``linked`` is false.
     """
     width, height = figure.get_size_inches()
-    narrow = inline(svg, figure, alt)
+    narrow = inline(svg, figure, alt, linked)
     if width >= WIDE:
         return narrow, None
     figure.set_size_inches(WIDE, height)
-    wide = inline(as_svg(figure, f"{name}-wide"), figure, alt)
+    wide = inline(as_svg(figure, f"{name}-wide"), figure, alt, linked)
     figure.set_size_inches(width, height)  # a cell may draw it again
     return wide, narrow
 
 
-def inline(svg, figure, alt):
+def inline(svg, figure, alt, linked):
     """A drawn figure as SVG for a page, with its marks above all that was drawn."""
     _, drawing, _ = re.split(r"<svg[^>]*>|</svg>", svg.decode())
     drawing = _NEEDLESS.sub("", drawing)
     width, height = figure.get_size_inches() * 72
-    marks = "".join(_marks(figure, height))
-    role = "group" if "<a href" in marks else "img"
+    marks = "".join(_marks(figure, height, linked))
+    role = "group" if "<a " in marks else "img"
     markup = (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="{role}" aria-label="{escape(alt)}"'
         f' stroke-linejoin="round" style="width: 100%; min-width: {_LEAST_SCALE * width:.0f}px;'
@@ -126,7 +127,7 @@ def inline(svg, figure, alt):
     )
 
 
-def _marks(figure, height):
+def _marks(figure, height, linked):
     """The marked rectangles in units of the drawing, each large enough for a finger."""
     for mark in getattr(figure, "casebook_marks", []):
         corners = mark["axes"].transData.transform(mark["ends"]) * 72 / figure.dpi
@@ -139,6 +140,7 @@ def _marks(figure, height):
         place = f'x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{tall:.1f}"'
         title = escape(str(mark["title"]))
         rectangle = f"<rect {place}><title>{title}</title></rect>"
-        if isinstance(mark["link"], str):
-            rectangle = f'<a href="{escape(mark["link"])}">{rectangle}</a>'
+        if linked and isinstance(mark["link"], str):
+            # JupyterLab assigns to the href of each link that has one, and of SVG it is read-only.
+            rectangle = f'<a xlink:href="{escape(mark["link"])}">{rectangle}</a>'
         yield rectangle

@@ -20,7 +20,7 @@ ROWS = pd.DataFrame(
         "high": [0.041, -0.01, 0.006],
         "n": [198, 198, 1198],
         "verdict": ["better", "worse", "undecided"],
-        "address": ["items.html#q=1", "items.html#q=2", None],
+        "address": ["generated/items.html#q=1", "generated/items.html#q=2", None],
     }
 )
 SCORES = pd.DataFrame({"Insurance": [0.5, np.nan], "Own": [-0.9, 0.6]}, ["order", "length leak"])
@@ -128,16 +128,18 @@ def test_letters_of_figures_are_legible_and_no_page_scrolls_sideways(
     assert [each for each in letters if each[1] < 4.5 or each[2] < 10] == []
 
 
-def test_a_mark_that_is_a_link_is_reached_by_keyboard_and_seen(page_of_figures, tab):
+def test_a_mark_that_is_a_link_is_reached_by_keyboard_seen_and_followed(page_of_figures, tab):
     tab.open(page_of_figures)
     tab.page.locator("figure.drawn .finding").first.click()
     tab.page.keyboard.press("Tab")
     active = tab.page.evaluate(
         "(() => { const a = document.activeElement, s = getComputedStyle(a.querySelector('rect'));"
-        " return [a.getAttribute('href'), s.stroke, s.strokeWidth, getComputedStyle(a).cursor]; })()"
+        " return [a.getAttribute('xlink:href'), s.stroke, s.strokeWidth, getComputedStyle(a).cursor]; })()"
     )
-    assert active[0] == "items.html#q=1"
+    assert active[0] == "generated/items.html#q=1"
     assert active[1] != "none" and active[2] == "2px" and active[3] == "pointer"
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url("**/generated/items.html#q=1")
 
 
 def test_marks_are_as_large_as_a_finger_and_say_what_they_are_where_nothing_hovers(

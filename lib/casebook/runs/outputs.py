@@ -73,11 +73,14 @@ class RunOutputs:
         files = {"SVG": write_bytes(self._path(kind, name, "svg"), svg)}
         if data is not None:
             files["CSV"] = write_text(self._path(kind, name, "csv"), _csv(data))
-        wide, narrow = views(svg, figure, mark, caption)
+        linked = self.run != "scratch"  # by hand: nothing is built that links lead to
+        wide, narrow = views(svg, figure, mark, caption, linked)
         pyplot.close(figure)
         # From the page of the cell.
         downloads = {
-            ending: f"../../{kind}/{file.name}" for ending, file in files.items()
+            ending: f"../../{kind}/{file.name}"
+            for ending, file in files.items()
+            if linked
         }
         return Figure(wide, caption, downloads, finding, narrow)
 
