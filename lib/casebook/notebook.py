@@ -94,8 +94,8 @@ class Chapter:
         self._asked[asked] = this_cell(), this_execution()
         self._answers[asked] = headline
         self.outputs.headlines(*self._answers.values())
-        texts = reserves(row.drop(["role", "reason"], errors="ignore"))
-        display(Markdown(" ".join([headline.markdown, *texts])))
+        limits = reserves(row.drop(["role", "reason"], errors="ignore"))
+        display(Markdown(" ".join([headline.markdown, *limits])))
 
     def _forget(self):
         """Leave out what an earlier execution of this cell has answered."""

@@ -132,8 +132,7 @@ def reserves(row):
         first = upper(row["against_phrase"], pd.Series(row))
         sentences.append(f"{first} is {row['role']}.")
     verdict = row.get("verdict")
-    null = row.get("null", 0.0)
-    nearest = min(abs(row["low"] - null), abs(row["high"] - null))
+    nearest = min(abs(row[end] - row.get("null", 0.0)) for end in ("low", "high"))
     if verdict in (BETTER, WORSE) and nearest < row["margin"]:
         sentences.append(
             f"The difference may be below {row['margin']:g}, which would not matter."

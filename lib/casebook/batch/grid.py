@@ -153,8 +153,9 @@ def _tagged(cells, tag, whose):
     if not found:
         tags = sorted({tag for cell in cells for tag in cell.tags})
         way = " or ".join(f"--tag {tag}" for tag in tags) or "the name of a row"
-        near = did_you_mean(tag, tags)
-        raise InputError(f"{whose} has no rows tagged {tag!r}{near}; type {way}")
+        raise InputError(
+            f"{whose} has no rows tagged {tag!r}{did_you_mean(tag, tags)}; type {way}"
+        )
     return found
 
 

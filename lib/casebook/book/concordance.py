@@ -36,10 +36,8 @@ def measured_sentences(chapters, row):
     if "measured" not in row:
         return []
     measured = row["measured"]
-    found = numbers_of(
-        chapters, measured["experiment"], measured["datasets"], measured["values"]
-    )
-    return filled(measured["says"], *found)
+    about = measured["experiment"], measured["datasets"], measured["values"]
+    return filled(measured["says"], *numbers_of(chapters, *about))
 
 
 def example_sentences(document, row):

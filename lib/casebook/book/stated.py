@@ -183,9 +183,8 @@ def stated_page(chapters):
 
 
 def _row(row, measurements):
-    named = [_named(measurement) for measurement in measurements]
     return row | {
-        "why": " ".join(filled(row["why"], *named)),
+        "why": " ".join(filled(row["why"], *map(_named, measurements))),
         "word": NOT_MEASURED if row["rule"] == "cannot" else "not measured in this run",
         "plots": [_plot(row, measurement) for measurement in measurements],
     }

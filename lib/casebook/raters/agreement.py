@@ -51,8 +51,7 @@ def coefficient_rows(tables, dataset, **about):
     rows["measure"] = rows["coefficient"].map(COEFFICIENT_TITLES)
     rows = rows.astype({"value": float, "low": float, "high": float})
     null = rows["control"].astype(float).fillna(0.0)  # a share agrees by chance
-    verdict = interval_verdicts(rows, null)
-    rows = rows.assign(null=null, margin=0.0, verdict=verdict)
+    rows = rows.assign(null=null, margin=0.0, verdict=interval_verdicts(rows, null))
     about = {"unit": "items"} | about
     return Scores(pd.DataFrame(), "agreement", dataset, **about).described(rows)
 
