@@ -21,7 +21,7 @@ _PUBLIC = {
     "scores": "Scores",
     "data.scored": "read_scores",
     "notebook": "Chapter forest",
-    "frames": "compare_systems contrasts estimates",
+    "frames": "contrasts estimates",
     "stats.tests": "paired_randomization",
     "stats.intervals": "bootstrap_mean wilson",
     "models.encoders": "load_encoder",

@@ -6,7 +6,6 @@ else draws an interval of its own.
 
 import itertools
 import math
-from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -326,63 +325,6 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
         )
     table = pd.DataFrame(rows).astype({"reason": object})
     return table.assign(n=n, groups=count_groups(clusters, n))
-
-
-#: Systems compared on the same units: one frame of systems, one of pairs.
-Comparison = namedtuple("Comparison", "systems pairs level")
-
-
-def compare_systems(
-    scores, *, clusters=None, margin=0.0, level=0.95, n_resamples=10_000, seed=0
-):
-    """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame or array_like, shape [units, systems]
-        Scores on one scale, higher is better.
-    clusters : array_like, shape [units], optional
-        What units belong to; see `estimates`.
-    margin : float, default 0
-        As in `contrasts`.
-    level : float, default 0.95
-        Coverage; the intervals of differences hold for all pairs at once.
-    n_resamples : int, default 10000
-        Bootstrap draws, and sign patterns.
-    seed : int, default 0
-        Seed.
-
-    Returns
-    -------
-    Comparison
-        Two systems share a tie class exactly if their ``p_adjusted`` exceeds
-        ``1 - level``, which without a margin is exactly if the verdict on the pair is
-        neither better nor worse.
-
-    Raises
-    ------
-    InputError
-        If there are no units or a score is missing.
-
-    Examples
-    --------
-    >>> scores = {"full": [3, 4, 5, 5, 4, 5, 4], "bm25": [2, 2, 3, 4, 2, 4, 4]}
-    >>> comparison = compare_systems(pd.DataFrame(scores))
-    >>> comparison.pairs["verdict"].tolist(), comparison.systems["tie_class"].tolist()
-    (['better'], ['1', '2'])
-    """
-    table = pd.DataFrame(scores)
-    pairs = list(itertools.combinations(table, 2))
-    options = {"level": level, "n_resamples": n_resamples, "seed": seed}
-    tested = contrasts(table, pairs, clusters, margin=margin, **options)
-    counts = count_units(table, pairs).set_axis(["wins", "ties", "losses"], axis=1)
-    sizes = pair_sizes(table, pairs, 1 - level, clusters)
-    systems = estimates(table, clusters, **options).drop(columns="control")
-    systems = systems.sort_values(
-        "value", ascending=False, kind="stable", ignore_index=True
-    )
-    systems["tie_class"] = tie_classes(systems["system"], tested, 1 - level)
-    return Comparison(systems, pd.concat([tested, counts, sizes], axis=1), level)
 
 
 def pair_sizes(scores, pairs, alpha, clusters):

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.frames import (
-    compare_systems,
     contrasts,
     estimates,
+    pair_sizes,
     tie_classes,
 )
+from casebook.scores import Scores
 from casebook.stats.tests import (
     minimal_detectable_effect,
     paired_randomization,
@@ -165,29 +166,29 @@ def test_bad_input_is_refused():
 # All systems and all pairs beside each other.
 
 
-def test_comparison_holds_what_the_single_procedures_give():
+def test_a_ranking_and_its_pairs_are_what_the_single_procedures_give():
     rng = np.random.default_rng(2)
-    scores = pd.DataFrame(rng.normal(size=(40, 1)) + 0.3 * rng.normal(size=(40, 9)))
-    scores[0] += 0.25
-    found = compare_systems(scores, n_resamples=10_000, seed=3)
-    means = estimates(scores, control=1, n_resamples=10_000, seed=3)
-    assert set(means["control"]) == {scores[1].mean()}
-    means = means.sort_values("value", ascending=False, ignore_index=True)
-    same = ["system", "value", "low", "high", "n"]
-    pd.testing.assert_frame_equal(found.systems[same], means[same], check_dtype=False)
-    pairs = found.pairs
-    test = paired_randomization(scores, n_resamples=20_000, seed=3)
+    frame = pd.DataFrame(rng.normal(size=(40, 1)) + 0.3 * rng.normal(size=(40, 9)))
+    frame[0] += 0.25
+    frame.columns = list("abcdefghi")
+    scores = Scores(frame, "points", "exam", n_resamples=10_000, seed=3)
+    pairs = scores.pairs()
+    test = paired_randomization(frame, n_resamples=20_000, seed=3)
     assert pairs["p"].tolist() == pytest.approx(test.pvalue, abs=0.03)
     assert pairs["p_adjusted"].tolist() == pytest.approx(test.pvalue_max_t, abs=0.03)
-    classes = found.systems.set_index("system")["tie_class"].str.split(",").map(set)
-    for row in pairs.itertuples():
+    ranking = scores.ranking(pairs).set_index("system")
+    assert ranking["value"].tolist() == pytest.approx(sorted(frame.mean(), reverse=True))
+    classes = ranking["tie_class"].str.split(",").map(set)
+    sizes = pair_sizes(frame, zip(pairs["system"], pairs["against"], strict=True), 0.05, None)
+    for row, size in zip(pairs.itertuples(), sizes.itertuples(), strict=True):
         assert (row.p_adjusted > 0.05) == bool(classes[row.system] & classes[row.against])
-        difference = scores[row.system] - scores[row.against]
-        assert (row.wins, row.losses) == ((difference > 0).sum(), (difference < 0).sum())
-        assert row.dz == pytest.approx(difference.mean() / difference.std())
-        assert row.mde == pytest.approx(minimal_detectable_effect(difference.std(), 40, alpha=0.05))
-    equal = compare_systems(pd.DataFrame({"a": [0.4] * 35, "b": [0.3] * 35}), n_resamples=200)
-    assert equal.pairs[["dz", "mde"]].isna().all(axis=None)  # differences that do not vary
+        difference = frame[row.system] - frame[row.against]
+        assert (row.better, row.worse) == ((difference > 0).sum(), (difference < 0).sum())
+        assert size.dz == pytest.approx(difference.mean() / difference.std())
+        detectable = minimal_detectable_effect(difference.std(), 40, alpha=0.05)
+        assert size.mde == pytest.approx(detectable)
+    equal = pair_sizes(pd.DataFrame({"a": [0.4] * 35, "b": [0.3] * 35}), [("a", "b")], 0.05, None)
+    assert equal.isna().all(axis=None)  # differences that do not vary
 
 
 @given(st.integers(0, 7), st.randoms(use_true_random=False))

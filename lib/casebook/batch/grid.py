@@ -149,6 +149,7 @@ def _cells_named(name, cells, tag, overrides):
 
 
 def _tagged(cells, tag, whose):
+    """Cells with a tag; where there are none, a refusal that lists the tags."""
     found = [cell for cell in cells if tag in cell.tags]
     if not found:
         tags = sorted({tag for cell in cells for tag in cell.tags})

@@ -71,6 +71,7 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
 
 @contextlib.contextmanager
 def _workers(run, waiting, workers, scheduler):
+    """An executor: threads with kernels of their own, or the workers of a scheduler."""
     if scheduler:
         shared_file = write_text(run_dir(run) / ".handshake", os.urandom(16).hex())
         try:

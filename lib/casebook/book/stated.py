@@ -98,6 +98,7 @@ def verdicts(row, measurement):
 
 
 def _verdict(rule, value, number):
+    """Whether a number confirms a stated value, by the rule of the statement."""
     if number.value is None:
         return NOT_MEASURED
     name, _, limit = rule.partition(" ")

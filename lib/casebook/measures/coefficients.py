@@ -125,7 +125,7 @@ class Kappa:
         return np.where(np.isfinite(values), values, np.nan)
 
     def chance(self, totals, drawn=1):
-        # Pooled are Fleiss and Scott, by rater Conger and Cohen, of ratings is Krippendorff.
+        """Agreement by chance: pooled is Fleiss and Scott, by rater Conger and Cohen."""
         w = self.credit
         q = len(w)
         if self.chance_term == "none":

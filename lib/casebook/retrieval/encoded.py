@@ -254,6 +254,7 @@ def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):
 
 
 def _write(index, cut, files, encode, size, client):
+    """Write the files of a corpus into a new folder; what names them and their hashes."""
     passages = index.passages(cut)
     documents = index.passages()
     every_text = pd.Series([*passages.texts, *documents.texts], dtype=object)

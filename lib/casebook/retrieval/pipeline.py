@@ -349,6 +349,7 @@ class HybridRetriever:
 
 
 def _fused(lists, batch, depth):
+    """First-stage lists as one, weighted by question; the word lists share one weight."""
     config = batch.config
     if len(lists) == 1:
         return lists[0].truncate(depth)

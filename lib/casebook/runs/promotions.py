@@ -123,6 +123,7 @@ def verify(root):
 
 
 def _checked_lines(root):
+    """Lines of the log, and where their chain of hashes is broken."""
     head = lines = None
     while lines is None or head != _head(root):  # another writer may be at work
         head = _head(root)

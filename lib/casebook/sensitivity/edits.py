@@ -133,6 +133,7 @@ def _in_turn(lists):
 
 
 def _changes(sheet, neighbours, bounded):
+    """Every change of one fact: its type, the fact, and what it becomes."""
     for cited in sheet.sections_cited:
         for section in neighbours(cited) if neighbours else ():
             if section not in sheet.sections_cited:

@@ -322,6 +322,7 @@ def excess(edges, measure=FOOTRULE):
 
 
 def _rows(edges):
+    """Edges as a frame: what was changed, whether it counts, and how far the list moved."""
     rows = []
     for tree, node in edges:
         lists = node.parent.ranking.cases, node.ranking.cases

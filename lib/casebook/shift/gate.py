@@ -67,6 +67,7 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
 
 
 def _evaluator(name, data, vectors, mode):
+    """Values of one documented evaluator, a number for each question."""
     if mode == "shared":
         references = np.arange(len(data.documents))
         data = replace(data, pools=[references] * len(data))
