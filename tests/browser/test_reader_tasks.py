@@ -36,7 +36,7 @@ TASKS = {
     "would other raters agree?": (CHAPTER.format("rater_agreement"), "Would other raters"),
     "can I trust it on my claims?": (
         CHAPTER.format("factcheck_transfer"),
-        "[Oo]ther people.s claims",
+        "given the evidence, is .* right more often",
     ),
     "what is wrong with COUNTERCASE's faithfulness?": (
         CHAPTER.format("explanation_quality"),
