@@ -17,7 +17,6 @@ from casebook.factcheck.evidence import EvidenceBase, EvidencePassage
 from casebook.factcheck.judges import judge_of, name_of_judge
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
 from casebook.factcheck.score import is_right, majority, results_frame
-from casebook.factcheck.stance import vectors_of
 from casebook.factcheck.verdict import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import content, yaml_table
 from casebook.progress import track
@@ -179,7 +178,6 @@ def run_transfer(golds, judges, folds=5, seed=0):
     rows = []
     for gold in track(golds, "other people's claims"):
         for system, judge in judges.items():
-            vectors_of.cache_clear()  # the time of a judge is its own
             answers = judged(gold, system, judge)
             # A judge that crashed on all claims has no accuracy.
             if answers["verdict"].isna().all():
