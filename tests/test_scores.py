@@ -63,6 +63,8 @@ def test_another_measure_baseline_or_null_changes_every_word():
     expected = "Points is above 0.3 for New system; not shown to differ from 0.3 for "
     assert finding(places) == f"{expected}Old system and Twin of old."
     assert forest(places).legends[0].get_texts()[0].get_text() == "compared with: 0.30"
+    # A line at the null of one row would be read as that of all.
+    assert not forest(pd.concat([places, made().estimates(null=0.5)])).legends
     for text in (sentence(rows.iloc[0]), finding(rows), caption(rows)):
         assert "points" not in text and "marks@3" in text
     assert finding(rows) == "In marks@3, the old system is below the new system."

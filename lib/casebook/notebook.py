@@ -357,5 +357,6 @@ def forest(frame):
     if kind(frame) == "contrasts":
         rows = rows.rename(columns={"difference": "value"})
         return plots.effects(rows, f"difference in {label}", frame["margin"].max())
-    reference = {"compared with": frame["null"].iloc[0]} if "null" in frame else None
+    nulls = frame["null"].unique() if "null" in frame else ()
+    reference = {"compared with": nulls[0]} if len(nulls) == 1 else None
     return plots.values(rows, label, reference)
