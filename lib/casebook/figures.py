@@ -93,7 +93,7 @@ def as_svg(figure, name):
     return buffer.getvalue()
 
 
-def views(svg, figure, name, alt, linked=True):
+def views(svg, figure, name, alt, linked):
     """A drawn figure for a page: as wide as a column, and as it was drawn for a phone.
 
     A figure that was drawn wide is itself the first, and there is no second. Marks are links

@@ -170,7 +170,7 @@ class Scores:
             not_measured=same,
             **self._draws,
         )
-        if self.measure.split()[0].partition("@")[0] in MARGINS:  # from 0 to 1
+        if self.measure.partition(" ")[0].partition("@")[0] in MARGINS:  # from 0 to 1
             rows[["low", "high"]] = rows[["low", "high"]].clip(-1, 1)
         rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
         rows = rows.join(frames.count_units(self.values, tested))

@@ -120,7 +120,7 @@ def _data_hashes(cell, told, log):
     if cell.experiment == "assistant" and log:
         return {f"log {Path(path).name}": tree_digest(path) for path in log}
     if "datasets" in told and told["datasets"] is None:  # all that have a card
-        told["datasets"] = list(card_files())
+        told = told | {"datasets": list(card_files())}
     return {name: data_hash(told[name]) for name in DATA_PARAMETERS if told.get(name)}
 
 

