@@ -56,13 +56,14 @@ def quick_kernels():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Hand out whole files, where that is asked for, and all notebooks to the same process."""
+    """Hand out whole folders, where whole files are asked for: their tests share fixtures, and all
+    notebooks their imports.
+    """
     from xdist.scheduler import LoadFileScheduling  # which those who only run notebooks lack
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            name = super()._split_scope(nodeid)
-            return "notebooks" if name.endswith(".ipynb") else name
+            return super()._split_scope(nodeid).rpartition("/")[0]
 
     return Together(config, log) if config.getoption("dist") == "loadfile" else None
 

@@ -9,14 +9,14 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-import sentence_transformers.sentence_transformer.model as encoders
 import torch
 from cases import not_refused
 
 from casebook import load_encoder
-from casebook.models import encoders as casebook_encoders
+from casebook.models import encoders
 from casebook.models.device import ModelSettings, model_settings
 
+MODEL = "sentence_transformers.sentence_transformer.model"  # imported where a test needs it
 TEXTS = ["You may cancel the contract.", "", "Can you sue?", "the court " * 20]
 VARIABLES = ("CASEBOOK_DEVICE", "CASEBOOK_PRECISION", "CASEBOOK_BATCH_SIZE")
 
@@ -55,7 +55,7 @@ def card(machine, monkeypatch):
     """Stand in for two CUDA devices; gives the devices and types that models are loaded to."""
     machine("cuda", 2)
     moves = []
-    load = casebook_encoders.loaded
+    load = encoders.loaded
 
     def loaded(kind, folder, settings):
         if settings.device != "cpu":
@@ -68,8 +68,8 @@ def card(machine, monkeypatch):
             for name, value in batch.items()
         }
 
-    monkeypatch.setattr(encoders, "batch_to_device", batch_to_device)
-    monkeypatch.setattr(casebook_encoders, "loaded", loaded)
+    monkeypatch.setattr(f"{MODEL}.batch_to_device", batch_to_device)
+    monkeypatch.setattr(encoders, "loaded", loaded)
     return moves
 
 
@@ -124,7 +124,7 @@ def test_a_card_gets_model_and_precision_and_its_vectors_come_back(card, bert_pa
 def test_a_batch_that_is_too_large_for_the_device_is_one_line(card, bert_pair, monkeypatch):
     encoder = load_encoder(bert_pair[0], cache=False, device="cuda", batch_size=4096)
     full = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.\nMore.")
-    monkeypatch.setattr(encoders, "batch_to_device", Mock(side_effect=full))
+    monkeypatch.setattr(f"{MODEL}.batch_to_device", Mock(side_effect=full))
     line = "device cuda: its memory does not hold 4096 texts at a time: give a smaller --batch-size"
     assert not_refused(encoder.encode_queries, [(["you"], line)]) == []
 

@@ -9,6 +9,7 @@ many means (Brown and Heathers 2017).
 
 import math
 from collections import namedtuple
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -57,9 +58,10 @@ def check_row(reported, n, positives, decimals=3):
     decimals = pd.Series(decimals, list(REPORTED_MEASURES))
     values = pd.Series(reported, dtype=float).dropna()
     measures = _measures_of_tables(int(n), int(positives))
-    fits = pd.DataFrame(index=measures.index)
-    for measure, value in values.items():
-        fits[measure] = _may_be(measures[measure], value, decimals[measure])
+    fits = {}
+    for name, value in values.items():
+        fits[name] = _may_be(measures[name].to_numpy(), value, decimals[name])
+    fits = pd.DataFrame(fits, index=measures.index)
     others = fits.drop(columns="accuracy", errors="ignore")
     accuracies = measures["accuracy"][others.all(axis=1)]
     possible = bool(fits.all(axis=1).any())
@@ -70,6 +72,7 @@ def check_row(reported, n, positives, decimals=3):
     )
 
 
+@lru_cache
 def _measures_of_tables(n, positives):
     """Measures of every confusion table of so many claims."""
     tp, tn = (
@@ -86,9 +89,9 @@ def _measures_of_tables(n, positives):
 
 def _chance(measures, decimals):
     """Share of value combinations of the same decimals that some table gives."""
-    steps = 10.0 ** decimals[list(measures)]
-    rounded = (measures * steps).round()
-    return max(len(rounded.drop_duplicates()), 1) / (steps + 1).prod()
+    steps = 10.0 ** decimals[list(measures)].to_numpy()
+    rounded = (measures.to_numpy() * steps).round().tolist()
+    return max(len(set(map(tuple, rounded))), 1) / (steps + 1).prod()
 
 
 def _may_be(values, reported, decimals):

@@ -29,7 +29,7 @@ class Axis:
 
 
 def effect_axis(limit, null):
-    """An axis around zero: of a share, whose null lies within, it stays in 0 to 1."""
-    if 0 < null < 1:
+    """An axis around zero; that of a share, which has another null, stays in 0 to 1."""
+    if 0 < null <= 1:
         return Axis(max(-limit, -null), min(limit, 1 - null), null)
     return Axis(-limit, limit, null)

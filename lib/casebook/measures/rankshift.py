@@ -11,7 +11,6 @@ from collections import Counter
 from functools import reduce
 
 import numpy as np
-import pandas as pd
 from scipy import signal, stats
 
 from casebook.errors import InputError
@@ -97,8 +96,13 @@ def footrule(before, after, k=10):
 
 def displacements(before, after, k=10):
     """How far every item of two lists moved."""
-    items, ranks = _ranks(before, after, k)
-    return dict(zip(items, np.abs(ranks[0] - ranks[1]).tolist(), strict=True))
+    check_count("k", k)
+    old = _ranks(before, "before", k)
+    new = _ranks(after, "after", k)
+    absent = k + 1
+    return {
+        item: abs(old.get(item, absent) - new.get(item, absent)) for item in old | new
+    }
 
 
 def rbo(before, after, p=0.9):
@@ -147,17 +151,9 @@ def rbo(before, after, p=0.9):
     return float(seen + unseen)
 
 
-def _ranks(before, after, k):
-    """Items of two top-k lists, and their ranks [2, items], k + 1 where a list lacks one."""
-    check_count("k", k)
-    before = _distinct(before, "before")[:k]
-    after = _distinct(after, "after")[:k]
-    items = list(dict.fromkeys([*before, *after]))
-    ranks = []
-    for side in (before, after):
-        places = pd.Index(side, dtype=object).get_indexer(items)
-        ranks.append(np.where(places < 0, k, places) + 1)
-    return items, np.array(ranks)
+def _ranks(items, side, k):
+    """Ranks of the first k items of a list."""
+    return {item: rank for rank, item in enumerate(_distinct(items, side)[:k], 1)}
 
 
 def _distinct(items, side):

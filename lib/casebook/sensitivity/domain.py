@@ -270,9 +270,10 @@ def adjacent_sections(structure, distance=2):
     near = {}
     for prefix, chapters in structure.items():
         for numbers in chapters.values():
+            leading = {number: _leading(number) for number in numbers}
             for number in numbers:
                 gaps = {
-                    other: abs(_leading(number) - _leading(other)) for other in numbers
+                    other: abs(leading[number] - leading[other]) for other in numbers
                 }
                 close = [
                     other
