@@ -75,7 +75,8 @@ TOLD = [
         [[("high", REFUTES)], [("high", SUPPORTS)]],
         Rule(),
         ["EV1"],
-        'The claim is refuted.\nPart SC1, "Part 1.", is refuted.\n',
+        'The claim is refuted.\nPart SC1, "Part 1.", is refuted.\n'
+        'EV1, A source (high credibility), refutes it: "',
     ),
     ([[("high", NEUTRAL)]], DOCUMENTED_RULE, [], "The claim is not supported."),
     ([[("high", SUPPORTS), ("high", REFUTES)]], Rule(), ["EV1", "EV2"], "cannot be decided"),

@@ -58,7 +58,7 @@ def explain_verdict(result, rule):
         if result.verdict != NOT_SUPPORTED or judged.verdict == NOT_SUPPORTED:
             for item in _deciding_items(result, judged, rule):
                 place = f"{item.doc_id}, characters {item.start} to {item.end}"
-                source = f"{item.source} ({item.level} credibility)"
+                source = f"{item.id}, {item.source} ({item.level} credibility),"
                 lines.append(f'{source} {item.stance} it: "{item.passage}" ({place}).')
                 cited.append(item)
     lines += [f"{remark[:1].upper()}{remark[1:]}." for remark in result.remarks]
