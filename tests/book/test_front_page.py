@@ -82,7 +82,7 @@ def test_answers_of_one_topic_are_one_row_over_chapters(run):
     assert links == [f"run/notebooks/{cell}.html" for cell in (OTHER, CELL)]
     # One dot a chapter, data set, measure and verdict.
     assert cases_of(shift) == [("map", "helps"), ("vector", "helps")]
-    assert "1 further answer has the verdict of a dot" in shift.text
+    assert "Not drawn: 1 further answer on the same data" in shift.text
 
 
 def test_dots_are_named_by_data_set_and_label_and_verdicts_stand_beside_them(run):
