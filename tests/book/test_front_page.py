@@ -138,6 +138,8 @@ def test_unlike_measures_never_share_an_axis(run):
     assert ticks == [["", "0.08"], ["", "0.3"], ["0.3", "0.7"]]
     ends = [effect_axis(*given).ends for given in ((0.5, 0.9), (0.4, 1.0), (2, 0.0))]
     assert ends == [["0.4", "1"], ["0.6", "1"], ["", "2"]]
+    figures = [figure.text for figure in row.select(".figures")]
+    assert figures[1:] == ["+0.050 [+0.020, +0.300]", "0.600 [0.400, 0.700]"]
     (lane, *_) = row.select(".lane")
     assert lane["style"] == "--value:81.2%;--low:62.5%;--high:100.0%"
 

@@ -129,7 +129,7 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
     text = BeautifulSoup(stated_page(read_chapters(name)), "html.parser").get_text(" ")
     measured_values = ["18 [8, 28]", "0 [-10, 10]", "7 [-3, 17]"]
     assert all(f"measured {value}" in text for value in measured_values)
-    assert "measured cannot be measured (all sources have one class)" in text
+    assert "stated 15, cannot be measured (all sources have one class)" in text
     assert "stated 12, measured 18" in text and text.count("not contradicted") == 3
     assert "in our own pipeline on 100 claims" in text
     assert text.index("Each of four components") < text.index("not measured in this run")

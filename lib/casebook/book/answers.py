@@ -182,6 +182,7 @@ def _lane(row, case):
         "colour": CLASSES[headline.verdict],
         "page": case.page,
         "numbers": "" if headline.value is None else case.numbers,
+        "effect": headline.effect,
         "value": headline.value,
         "low": headline.low,
         "high": headline.high,

@@ -215,7 +215,7 @@ def _plot(row, measurement):
             "word": _ELSEWHERE.get(word, word) if is_similar else word,
             "colour": _CLASSES[word],
             "page": f"run/notebooks/{measurement.cell}.html",
-            "numbers": f"stated {_text(value['stated'], unit)}, measured {_measured(number, unit)}",
+            "numbers": f"stated {_text(value['stated'], unit)}, {_measured(number, unit)}",
             "stated": value["stated"],
             # What the data were made to have is no measurement, so it is not drawn.
             "value": None if word == BY_CONSTRUCTION else number.value,
@@ -245,7 +245,7 @@ def _text(value, unit):
 def _measured(number, unit):
     if number.value is None:
         return f"{NOT_MEASURED} ({reason_text(number.reason)})"
-    text = _text(number.value, unit)
+    text = f"measured {_text(number.value, unit)}"
     if number.low is None or number.high is None:
         return text
     spec = "z.0f" if unit == 100 else "z.3f"
