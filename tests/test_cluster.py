@@ -107,8 +107,7 @@ def cells(*changes):
 
 
 def run(some, address=None, say=str, workers=1, **limits):
-    planned = plan(some, "mine")
-    return run_batch(planned, "mine", workers, address, say, **limits)
+    return run_batch(plan(some, "mine"), "mine", workers, address, say, **limits)
 
 
 def results(folder):

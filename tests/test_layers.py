@@ -115,8 +115,7 @@ def test_no_import_hides_in_a_text():
 # Whatever computes stands below these layers, and so never imports them.
 def test_the_library_digest_leaves_out_what_no_number_can_depend_on():
     left_out = {name.removesuffix(".py") for name in record._OUTSIDE}
-    folders = {"shipped"}  # of files that are not read while something is computed
-    assert left_out - folders == set().union(*LAYERS[9:])
+    assert left_out - {"shipped"} == set().union(*LAYERS[9:])
 
 
 def test_only_models_import_torch():

@@ -73,6 +73,7 @@ def test_a_score_is_held_against_people(tmp_path):
     for people, good in [
         (["fail", 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 1, 0, 1, 0]),
         (list(range(8)), [0, 0, 0, 0, 1, 1, 1, 1]),
+        ([1, 2, 3, 2, 3, 1, 2, 2], [0, 0, 1, 0, 1, 0, 0, 0]),
     ]:
         ratings = dict(enumerate(people))
         log = write_log(

@@ -41,8 +41,7 @@ def tab(browser):
 @pytest.fixture(scope="session")
 def axe():
     """Give the script of axe-core."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    return axe.Axe().axe_script
+    return pytest.importorskip("axe_playwright_python.sync_playwright").Axe().axe_script
 
 
 @pytest.fixture

@@ -51,8 +51,7 @@ def test_results_are_written_once_and_whole(casebook, study):
     assert code == 0, err
     values = json.loads(out)
     assert "of alpha is" in values["answer"][0] and values["tables"]["defects"] == []
-    table = pd.read_csv(study / "found" / "tables" / "win_rates.csv")
-    assert len(table) == 5
+    assert len(pd.read_csv(study / "found" / "tables" / "win_rates.csv")) == 5
     assert json.loads((study / "found" / "analysis.json").read_text())["answer"]
     code, _, err = casebook(*arguments, "--out", study / "found")
     assert code == 1 and "exists" in err

@@ -78,3 +78,7 @@ def test_bad_input_is_one_clear_line(refused, case):
         refused(("sensitivity", "run", case, "smoke", *options.split()), message)
 
     assert failing(check, bad) == []
+    text = case.with_suffix(".txt")
+    text.write_text("The appellant, aged 40, was fined Rs. 5,000.")
+    words = ("sensitivity", "run", text, "smoke", "--extractor", "oracle")
+    refused(words, "no language model 'oracle'")

@@ -32,8 +32,7 @@ def test_every_accepted_form_gives_the_same_run(tmp_path):
         b"# note\n\n" + RUN_TEXT + b"  \n# 9 Q0 d 1 1 t\n#q9 Q0 d 1 no t\n#q9 Q0 d 1 1\n",
         b"\xef\xbb\xbf" + RUN_TEXT,
     ]
-    wrong = [text for text in forms if read_run(write(tmp_path, text)) != RUN_TABLE]
-    assert not wrong
+    assert not [text for text in forms if read_run(write(tmp_path, text)) != RUN_TABLE]
     assert read_run(write(tmp_path, gzip.compress(RUN_TEXT), "run.gz")) == RUN_TABLE
 
 

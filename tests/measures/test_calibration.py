@@ -67,8 +67,7 @@ def test_interval_of_a_large_error_is_that_of_a_share():
 def test_statements_that_were_not_made_are_counted():
     found = calibration([1, 0, 1, 1], [0.9, 0.2, None, np.nan], n_resamples=20)
     assert (found.n, found.missing) == (2, 2)
-    nothing = calibration([1], [None])
-    assert nothing.measures["ece"].reason == "no_units"
+    assert calibration([1], [None]).measures["ece"].reason == "no_units"
 
 
 def test_few_clusters_give_an_interval_by_unit_and_few_units_none():

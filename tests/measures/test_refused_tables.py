@@ -34,8 +34,7 @@ def test_judgements_and_runs():
 
 def test_a_number_and_its_text_are_one_id_in_a_frame():
     run = pd.DataFrame({"query_id": [1, "1"], "doc_id": ["a", "b"], "score": [1.0, 2.0]})
-    evaluation = evaluate({"1": {"a": 1}}, run, ["RR"])
-    assert evaluation.mean == {"RR": 0.5}
+    assert evaluate({"1": {"a": 1}}, run, ["RR"]).mean == {"RR": 0.5}
 
 
 def test_no_score_is_no_rank():

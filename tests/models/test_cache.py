@@ -37,7 +37,7 @@ def cached(tmp_path):
 def test_each_text_is_computed_once_and_answers_do_not_change(cached):
     plain = Counting()
     for _ in range(2):
-        found = cached.encode_documents(TEXTS)
+        found = cached.encode_documents(iter(TEXTS))
         np.testing.assert_array_equal(found, plain.encode_documents(TEXTS))
     assert sorted(cached.encoder.encoded) == sorted(set(TEXTS))
     cached.encode_documents([*TEXTS, "new"])

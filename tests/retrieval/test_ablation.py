@@ -61,8 +61,7 @@ def test_two_encoders_with_the_same_settings_are_two_systems(smoke, fast):
 def test_without_a_reranker_nothing_is_called_the_documented_combination(smoke, fast):
     named = ablation.systems(fast, smoke, reranker=None)
     assert not {"documented", "documented_rrf", "reranker_only"} & named.keys()
-    with_one = ablation.systems(fast, smoke, rrf_k=60)
-    assert with_one["documented"].config.rrf_k == 20
+    assert ablation.systems(fast, smoke, rrf_k=60)["documented"].config.rrf_k == 20
 
 
 def test_a_stage_keeps_the_share_of_relevant_documents_that_it_lists(study):

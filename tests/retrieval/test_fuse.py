@@ -124,8 +124,7 @@ def is_best_choice(relevance, vectors, picked, pick, lambda_):
         if candidate not in picked and relevance[candidate] > -np.inf
     ]
     values = np.array([value(candidate) for candidate in rest])
-    clear = [c for c, v in zip(rest, values, strict=True) if v > value(pick) + 1e-9]
-    return not clear
+    return not [c for c, v in zip(rest, values, strict=True) if v > value(pick) + 1e-9]
 
 
 @given(pools, st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(1, 9))

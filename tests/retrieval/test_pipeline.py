@@ -22,8 +22,7 @@ def test_every_mode_returns_distinct_documents_in_strict_order(index, mode):
         assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
         if mode in READS:
             assert len(hits) == 10
-    filled = result.final.scores[result.final.ids >= 0]
-    assert np.isfinite(filled).all()
+    assert np.isfinite(result.final.scores[result.final.ids >= 0]).all()
     for row, length in enumerate(result.final.lengths):
         assert (np.diff(result.final.scores[row, :length]) < 0).all()
 
@@ -75,6 +74,8 @@ def test_a_hit_names_its_passage_and_metadata(index, collection):
         assert f" {row['text']} "[hit.start : hit.end + 2] == f" {hit.text} "
         assert hit.metadata["year"] == row["year"]
     assert hits[0].rank == hits[0].scores["final"] == 1
+    of_one_list = retriever(index, "dense_chunked").retrieve_many(QUERIES)
+    assert (of_one_list.passages >= 0).all()
 
 
 def test_passages_are_used_from_a_median_length_on(hashing):

@@ -100,8 +100,7 @@ def test_one_order_score_then_time_then_id(registry):
     ):
         registry.add(name, score, minutes=minutes)
     registry.add("failed", 0.9, success=False)
-    listing = registry.read()
-    assert ranked(listing, "NDCG@3")["run"].tolist() == ["top", "a", "c", "b"]
+    assert ranked(registry.read(), "NDCG@3")["run"].tolist() == ["top", "a", "c", "b"]
     for run_id, seconds in (("slow", 9.0), ("fast", 1.0)):
         registry.add(run_id, metrics={"duration_ms": seconds})
     assert ranked(registry.read(), "Duration_ms")["run"].tolist() == ["fast", "slow"]

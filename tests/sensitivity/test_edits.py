@@ -147,3 +147,5 @@ def test_a_collection_without_months_gives_words_of_its_own_that_no_fact_holds()
     (placebo,) = placebo_edits(sheet, write, 2, 2, inert)
     assert changed_words(write(sheet), placebo.query) == (2, 2)
     assert inert_of(["nothing"], [sheet]) == Inert((), (), ())
+    numbered = [f"{2101 + number} {('March', 'April')[number % 2]}" for number in range(10)]
+    assert inert_of(numbered) == Inert((), tuple(str(2101 + n) for n in range(10)), ())

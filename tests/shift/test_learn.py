@@ -96,10 +96,8 @@ def test_a_planted_direction_is_found(decoys):
 def test_a_planted_direction_helps_on_held_out_queries(decoys):
     fit = cross_fit(decoys, DOCUMENTED_MODE)
     before = decoys.score(decoys.queries)["RR"].mean()
-    after = decoys.score(fit.shifted())["RR"]
-    assert after.mean() > before + 0.3
-    random = study.random_directions(fit, draws=5)
-    assert abs(random["RR"].mean() - before) < 0.2
+    assert decoys.score(fit.shifted())["RR"].mean() > before + 0.3
+    assert abs(study.random_directions(fit, draws=5)["RR"].mean() - before) < 0.2
 
 
 def test_held_out_judgements_change_nothing_about_their_own_shift(smoke):

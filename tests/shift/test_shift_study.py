@@ -1,11 +1,13 @@
 """The experiment as a whole: gains, controls, bounds."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from simulated import Simulated
 
 from casebook.data import load
+from casebook.errors import InputError
 from casebook.scores import Scores
 from casebook.shift.embedded import embed
 from casebook.shift.learn import (
@@ -31,6 +33,15 @@ FEW = {"n_resamples": 300}
 @pytest.fixture(scope="module")
 def study():
     return run_shift_study(load("smoke"), Simulated("semantic-hash"), draws=3)
+
+
+@pytest.mark.parametrize(("n", "reached"), [(2, InputError), (3, ZeroDivisionError)])
+def test_three_groups_are_enough_and_two_are_not(n, reached, monkeypatch):
+    monkeypatch.setattr("casebook.shift.study.cross_fit", Mock(side_effect=ZeroDivisionError))
+    smoke = load("smoke")
+    groups = {name: str(at % n) for at, name in enumerate(smoke.queries["query_id"])}
+    with pytest.raises(reached, match=r"linked to 2 groups: at least 3 are needed|^$"):
+        run_shift_study(replace(smoke, groups=groups), Simulated("semantic-hash"))
 
 
 def gains_of(study):
@@ -94,6 +105,5 @@ def test_controls_and_bounds(study):
         assert means[f"{name}-in-sample"] >= means[BASELINE]
     assert means[CHANCE] < means[BASELINE]
     assert set(study.controls) == {CHANCE, *map(RANDOM.format, MAIN_SYSTEMS)}
-    leaking = {f"{name}-leaking" for name in MAIN_SYSTEMS}
-    assert set(study.bounds) > leaking
+    assert set(study.bounds) > {f"{name}-leaking" for name in MAIN_SYSTEMS}
     assert not {BASELINE, *study.fits, *study.controls} & set(study.bounds)

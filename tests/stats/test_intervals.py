@@ -33,7 +33,9 @@ def bounds(interval):
 
 def test_bounds_of_draws_are_their_quantiles():
     draws = np.linspace(0, 1, 1001)
-    assert bounds(percentile_interval(0.5, draws, 30)) == pytest.approx((0.025, 0.975))
+    for reason in (None, "of a value that is not there"):
+        interval = percentile_interval(0.5, draws, 30, reason=reason)
+        assert bounds(interval) == pytest.approx((0.025, 0.975))
 
 
 # Means.
