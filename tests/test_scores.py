@@ -93,7 +93,8 @@ def test_parts_of_several_pairs_are_drawn_side_by_side_and_of_one_below_each_oth
     rows = made().contrasts([("new", "old"), ("twin", "old")])
     drawn = {}
     for n in (1, 2):
-        frame = pd.concat([rows.head(n), rows.head(n).assign(part="young")])
+        nobody = rows.tail(1).assign(part="nobody", n=0)
+        frame = pd.concat([rows.head(n), rows.head(n).assign(part="young"), nobody])
         ticks = forest(frame).axes[0].get_yticklabels()
         drawn[n] = [" ".join(tick.get_text().split()) for tick in ticks]
     assert drawn == {1: ["all", "young"], 2: ["New system", "Twin of old"]}

@@ -194,8 +194,7 @@ def test_what_failed_or_abstained_is_not_a_wrong_answer(tmp_path):
     assert rows["answered"].tolist() == [0.0, 0.0] + [1.0] * 6
     for key in ("token F1", "faithfulness"):
         assert rows[key].isna().tolist() == [True, True] + [False] * 6, key
-    undefined = levels(rows, ["token F1", "answered"], **ABOUT)["undefined"]
-    assert undefined.tolist() == [2, 0]
+    assert levels(rows, ["token F1", "answered"], **ABOUT)["undefined"].tolist() == [2, 0]
     path = log_of(tmp_path / "shy.jsonl", shy=lambda *_: "I do not know.")
     rows = score_answers(read_log(path))
     assert rows["faithfulness"].isna().all() and rows["token F1"].notna().all()

@@ -70,8 +70,7 @@ def test_what_cases_lack_is_said_before_anything_is_searched(casebook, corpus, t
     code, _, err = casebook("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS)
     said = [line for line in err.splitlines() if line.startswith("note: ")]
     assert code == 0 and "note: no case is annotated" in err
-    lacking = {line.split()[1].rstrip(":") for line in said[:-1]}
-    assert lacking == {"Numerical", "PartyType"}
+    assert {line.split()[1].rstrip(":") for line in said[:-1]} == {"Numerical", "PartyType"}
 
 
 # ---- explanations
@@ -132,8 +131,7 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     assert rules[documented, "faithfulness"]["value"] == pytest.approx(2 / 3)
     assert rules[ours, "faithfulness"]["reason"] == "fewer_than_six_units"
     foreign = [row[f"{ours}, foreign"] for row in report["explanations"]]
-    control = rules[ours, "faithfulness"]["control"]
-    assert control == pytest.approx(sum(foreign) / 3) != 2 / 3
+    assert rules[ours, "faithfulness"]["control"] == pytest.approx(sum(foreign) / 3) != 2 / 3
 
 
 BAD = [

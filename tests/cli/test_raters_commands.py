@@ -137,6 +137,7 @@ def test_a_likert_study_is_analysed(casebook, tmp_path):
     code, out, err = casebook("analyse", forms, "--key", tmp_path / "study", "--json")
     assert code == 0, err
     assert [row["ratings"] for row in json.loads(out)["tables"]["ratings"]] == [12, 12, 12]
+    assert "Likert forms need their sealed key: --key FILE" in casebook("analyse", forms)[2]
 
 
 WRONG = [

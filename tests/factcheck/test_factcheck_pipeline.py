@@ -189,8 +189,7 @@ def test_documented_queries():
 
 def test_levels_of_credibility(cases):
     rows = cases["credibility"]
-    levels = [[url, documented_rating(url).level, rate(url).level] for url, *_ in rows]
-    assert levels == rows
+    assert [[url, documented_rating(url).level, rate(url).level] for url, *_ in rows] == rows
     scores = cases["documented_credibility"]
     assert {url: documented_rating(url).score for url in scores} == scores
 

@@ -31,9 +31,10 @@ def labels(*values, start=1, **more):
 
 
 def test_missing_and_extra_ids_are_listed_and_none_vanishes(write):
-    gold = write("gold.jsonl", labels(S, N, S, N))
+    truth = [{"id": n, "truth": label} for n, label in enumerate((S, N, S, N), 1)]
     predicted = labels(S, "maybe", None) + labels(S, start=9)
-    report = score_files(gold, write("pred.jsonl", predicted))
+    files = write("gold.jsonl", truth), write("pred.jsonl", predicted)
+    report = score_files(*files, columns={"gold.label": "truth"})
     account = report.account
     assert (account["matched"], account["missing"], account["extra"]) == (3, 1, 1)
     assert account["listed"] == {"missing": ["4"], "extra": ["9"]}

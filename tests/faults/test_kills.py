@@ -265,8 +265,7 @@ def test_an_encoding_that_is_stopped_carries_on(tmp_path, count, way):
     assert not (place / "encoded.json").exists()
     count(f"{way} of an encoding")
     written = kept.stat().st_mtime_ns
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert again.stderr == ""
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == ""
     assert kept.stat().st_mtime_ns == written
 
 

@@ -41,8 +41,7 @@ def table(folder, name):
 
 # Ratings by two raters whose contingency table is given.
 def ratings_of(cells):
-    counts = np.asarray(cells).ravel()
-    return np.repeat(np.argwhere(np.ones_like(cells)), counts, axis=0)
+    return np.repeat(np.argwhere(np.ones_like(cells)), np.asarray(cells).ravel(), axis=0)
 
 
 # Standard error with n instead of n - 1, as it is published of contingency tables.

@@ -168,8 +168,7 @@ def test_what_does_not_fit_the_key_is_named_and_the_rest_is_used(returned, key, 
         (7, "prompt_id", "unknown_id", "lost"),
         (None, "prompt_id", "missing_row", "lost"),
     ]
-    both = votes.frame[COLUMNS].merge(clean.frame[COLUMNS])
-    assert len(both) == len(votes.frame) == 47
+    assert len(votes.frame[COLUMNS].merge(clean.frame[COLUMNS])) == len(votes.frame) == 47
     with pytest.raises(InputError, match=r"1 of 4 forms are not in \(r4\)"):
         unblind(read_forms(returned[:3]), key)
     votes = unblind(read_forms(returned[:3]), key, force=True)

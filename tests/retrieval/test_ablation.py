@@ -54,8 +54,7 @@ def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
 def test_two_encoders_with_the_same_settings_are_two_systems(smoke, fast):
     systems = {"ours": HybridRetriever(fast, mode="dense")}
     systems["theirs"] = HybridRetriever(CorpusIndex(smoke.documents, "minilm"), mode="dense")
-    study = run_ablation(smoke, systems, ["nDCG@10"])
-    assert study.same_inputs([("ours", "theirs")]) == {}
+    assert run_ablation(smoke, systems, ["nDCG@10"]).same_inputs([("ours", "theirs")]) == {}
 
 
 def test_without_a_reranker_nothing_is_called_the_documented_combination(smoke, fast):

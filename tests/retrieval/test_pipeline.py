@@ -74,8 +74,7 @@ def test_a_hit_names_its_passage_and_metadata(index, collection):
         assert f" {row['text']} "[hit.start : hit.end + 2] == f" {hit.text} "
         assert hit.metadata["year"] == row["year"]
     assert hits[0].rank == hits[0].scores["final"] == 1
-    of_one_list = retriever(index, "dense_chunked").retrieve_many(QUERIES)
-    assert (of_one_list.passages >= 0).all()
+    assert (retriever(index, "dense_chunked").retrieve_many(QUERIES).passages >= 0).all()
 
 
 def test_passages_are_used_from_a_median_length_on(hashing):

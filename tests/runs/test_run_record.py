@@ -76,8 +76,7 @@ def test_comparability_is_data_and_metric_version_not_the_system():
     b = {"Inputs": {"data": {"dataset": "1"}, "parameters": {"k": 2}}}
     assert comparability_key(a) == comparability_key(b)
     assert comparability_key(a | {"MetricVersion": 2}) != comparability_key(a)
-    other = {"Inputs": {"data": {"dataset": "2"}}}
-    assert comparability_key(a) != comparability_key(other)
+    assert comparability_key(a) != comparability_key({"Inputs": {"data": {"dataset": "2"}}})
     assert comparability_key({}) is comparability_key({"Inputs": {"data": {}}}) is None
 
 
@@ -85,8 +84,7 @@ def test_a_documents_formula_has_a_prefix_for_readers_and_its_key_in_records():
     assert metric_key("original:ndcg@3") == "ndcg@3" == metric_key("NDCG@3")
     assert metric_label("ndcg@3") == "original:ndcg@3" and metric_label("rr") == "rr"
     # A chapter may report both: they are two keys of its record.
-    both = {"smoke.ridge.nDCG@3": 0.5, "smoke.ridge.original:ndcg@3": 0.6}
-    assert len(held(both)) == 2
+    assert len(held({"smoke.ridge.nDCG@3": 0.5, "smoke.ridge.original:ndcg@3": 0.6})) == 2
 
 
 def test_documented_fields_and_names(tmp_path, rows_of):

@@ -105,6 +105,10 @@ def test_a_sheet_is_read_and_written_the_same_and_checked_by_its_domain(hull):
     assert query.endswith(
         "vessel flag: Liberia. loss: constructive total loss. notice period: 14 days."
     )
+    for unit, said in ({}, "days"), ({"unit": "nights"}, "nights"):
+        period = {"fact_type": "notice period", "value": 14} | unit
+        found = facts_of_a_case({"further_facts": [period]}, hull).further_facts
+        assert [str(fact) for fact in found] == [f"14 {said}"]
     flag = {"fact_type": "vessel flag", "value": "Liberia"}
     one_fact = [
         (

@@ -23,8 +23,7 @@ EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
 
 def sheet(sections=(), **more):
-    record = {"case_id": "x", "sections_cited": list(sections), **more}
-    return from_dict(record, empty=True)
+    return from_dict({"case_id": "x", "sections_cited": list(sections), **more}, empty=True)
 
 
 def added(before, name):

@@ -51,8 +51,7 @@ def test_files_hold_the_documented_fields(store, decoys):
     assert stats["Cases"] == values["ComparisonRuns"]
     text = (folder / "shift-training-result.md").read_text()
     assert text.count("\n| ") >= len(DOCUMENTED) - 1
-    stored = read_training(folder)["DeltaVector"]
-    assert stored == pytest.approx(learn_posneg(decoys).vector)
+    assert read_training(folder)["DeltaVector"] == pytest.approx(learn_posneg(decoys).vector)
 
 
 def test_latest_and_best_and_of_equals_the_newest(store):
