@@ -72,7 +72,7 @@ def check_row(reported, n, positives, decimals=3):
     )
 
 
-@lru_cache
+@lru_cache(maxsize=1)  # of many claims it is large; rows of one table have as many
 def _measures_of_tables(n, positives):
     """Measures of every confusion table of so many claims."""
     tp, tn = (
