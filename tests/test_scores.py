@@ -77,6 +77,8 @@ def test_a_title_of_many_pairs_names_what_is_decided_and_counts_the_rest():
     assert finding(pd.concat([rows, *others])) == named
     assert finding(pd.concat([rows, *others[:2]])).count("is not shown to differ") == 2
     assert finding(pd.concat(others)).count("not shown") == 3
+    decided = finding(pd.concat([rows.assign(system_phrase=name) for name in "abcd"]))
+    assert decided == "Of 4 differences in points: 4 up."
 
 
 def test_a_title_says_of_each_pair_in_which_parts_it_has_a_verdict():

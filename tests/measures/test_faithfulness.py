@@ -106,6 +106,8 @@ def test_wrong_options_are_refused():
     same = {"a": "one text", "b": "one text"}
     with pytest.raises(InputError, match="two different sources"):
         pair_sources(same, same, {"a": "a", "b": "b"})
+    two = same | {"b": "another text"}
+    assert pair_sources(two, two, {"a": "a", "b": "b"}) == {"a": ("b",), "b": ("a",)}
 
 
 # Twelve explanations about twelve subjects, each from its own source; of what and whose.
