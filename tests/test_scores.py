@@ -68,6 +68,8 @@ def test_another_measure_baseline_or_null_changes_every_word():
     for text in (sentence(rows.iloc[0]), finding(rows), caption(rows)):
         assert "points" not in text and "marks@3" in text
     assert finding(rows) == "In marks@3, the old system is below the new system."
+    both = forest(pd.concat([rows, made().contrasts([("old", "new")])])).axes[0]
+    assert both.get_xlabel() == "difference in marks@3 and points"
 
 
 def test_a_title_of_many_pairs_names_what_is_decided_and_counts_the_rest():

@@ -120,3 +120,4 @@ def test_a_folded_section_is_closed_below_its_heading(site):
     fold = page.select_one("section#two-classes > details.folded")
     assert fold.summary.h2 and not fold.has_attr("open")
     assert fold.select("table") and not page.select("section#answer details.folded")
+    assert "<math" in (site / "methods" / "embedding_shift.html").read_text(encoding="utf-8")

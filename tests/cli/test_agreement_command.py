@@ -94,6 +94,14 @@ def test_wrong_use_is_one_line(tmp_path, refused):
     assert failing(check, WRONG) == []
 
 
+def test_words_of_a_scale_are_ordered_and_others_are_not(tmp_path, casebook):
+    path = tmp_path / "words.csv"
+    path.write_text("A,B\nlow,high\nhigh,high\nlow,low\n")
+    words = ("agreement", path, "--raters", "A,B", "--resamples", 100)
+    for scale, level in ((), "nominal"), (("--scale", "low,high"), "ordinal"):
+        assert f"level of krippendorff_alpha: {level}" in casebook(*words, *scale)[1]
+
+
 def test_published_counts(run, tmp_path):
     counts = tmp_path / "counts.csv"
     # Fleiss' kappa of 14 raters, 10 items and 5 categories (Wikipedia).

@@ -63,6 +63,10 @@ def test_every_corrected_sentence_is_borne_out_where_it_points():
     assert seen >= {"sections", "petitioner", "respondent", "evidence", "terms"}
 
 
+def test_terms_have_three_letters_and_are_no_function_words():
+    assert [term for term, *_ in terms("An act of the Crown is no ox")] == ["act", "crown"]
+
+
 def test_weights_are_the_smoothed_frequencies_of_another_implementation():
     texts = list(TEXTS.values())[:20]
     oracle = TfidfVectorizer(tokenizer=lambda t: [x for x, _, _ in terms(t)], token_pattern=None)

@@ -75,6 +75,12 @@ def test_the_documented_combination_has_its_own_name():
     assert as_in_code == config.model_copy(update={"mmr_relevance": "fused"})
 
 
+def test_queries_are_cut_where_their_mean_length_is_as_long_as_said():
+    config = config_for("full")
+    read = [config.words_read(config.query_words_from + more) for more in (-1, 0)]
+    assert read == [None, config.query_words]
+
+
 def test_baselines_without_a_reranker_are_all_systems_that_have_none():
     without = {mode for mode in MODES if config_for(mode).reranker is None}
     assert set(UNRERANKED) == without - {"random", "constant"}
