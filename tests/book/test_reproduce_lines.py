@@ -57,8 +57,7 @@ def test_another_device_is_written_out(mine):
 
 
 def test_provenance_holds_command_and_hashes():
-    record = stored_record("smoke", CELL)
-    inputs = record.labels["Inputs"]
+    inputs = stored_record("smoke", CELL).labels["Inputs"]
     page = pages.generated("smoke", read_chapters("smoke", [CELL]))["provenance.md"]
     assert f'id="{CELL}"' in page and f"casebook run {CELL} --run smoke --force" in page
     for digest in (inputs["data"]["dataset"], inputs["notebook"], inputs["lock"]):

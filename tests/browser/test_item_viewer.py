@@ -110,8 +110,7 @@ def test_fields_and_cells_are_those_of_the_data(viewer, address):
     change = viewer.locator(".facts dd").nth(1)
     assert change.text_content() == "pays removed: 400 added: 500 a claim"
     shows(viewer, ".compared", "right: full 0.500, bm25 0.250 (+0.250)")
-    compared = viewer.locator("table").first
-    lines = compared.locator("tbody tr").all()
+    lines = viewer.locator("table").first.locator("tbody tr").all()
     rows = {line.locator("th").text_content(): line.locator("td") for line in lines}
     assert viewer.locator(".facts dd").last.text_content() == f"{HOSTILE}; constructor; hops: 1"
     assert list(rows) == ["Right", "Words", "Verdict", "Found"]

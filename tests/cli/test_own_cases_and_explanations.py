@@ -123,8 +123,7 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     report = json.loads(out)
     assert code == 0
     rules = {(row["rule"], row["measure"]): row for row in report["rules"]}
-    names = dict.fromkeys(row["rule"] for row in report["rules"])
-    documented, _, ours = names
+    documented, _, ours = dict.fromkeys(row["rule"] for row in report["rules"])
     scores = {row["id"]: row for row in report["explanations"]}
     assert scores["true"][ours] == scores["two"][ours] == 1.0
     assert scores["made up"][ours] == 0.0 and scores["true"][f"{ours}, foreign"] < 0.5

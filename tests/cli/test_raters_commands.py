@@ -112,12 +112,10 @@ def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(tmp_
 
 
 def test_documented_forms(casebook, tmp_path):
-    paths = write_forms(tmp_path)
-    code, out, _ = casebook("analyse", *paths, "--original")
+    code, out, _ = casebook("analyse", *write_forms(tmp_path), "--original")
     assert code == 0 and out == EXAMPLE.read_text()
     code, out, _ = casebook("analyse", tmp_path, "--original", "--json")
-    values = json.loads(out)
-    pooled = values["Pairwise preference (aggregate, per-row mapping)"]
+    pooled = json.loads(out)["Pairwise preference (aggregate, per-row mapping)"]
     assert pooled["p_value_sign_test"] == 0.00020218969307107758
     code, out, err = casebook("audit", tmp_path, "--word=rag", "--permutations=20")
     assert code == 2 and "leaks besides the texts" in err and "extra_column" in out

@@ -41,8 +41,7 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(run, case, folder, tmp_p
     path = tmp_path / "tree.json"
     code, out, _ = run("run", case, folder, "--mode", "bm25", "-o", path)
     assert code == 0 and "mean displacement" in out and "fewer than six rows" in out
-    report = json.loads(path.read_text(encoding="utf-8"))
-    root, child = report["nodes"][:2]
+    root, child = json.loads(path.read_text(encoding="utf-8"))["nodes"][:2]
     assert root["diff_vs_parent"] is None
     assert set(root["sensitivity_scores"]) == {"Section", "Numerical", "PartyType", "Evidence"}
     diff = child["diff_vs_parent"]

@@ -82,8 +82,7 @@ def test_eval_writes_manifest_and_gate(casebook, trained):
 
 
 def test_files_of_another_tenant_are_refused(casebook, trained, tmp_path):
-    folder = trained["folder"]
-    options = ("--tenant", "rival", "--training", folder)
+    options = ("--tenant", "rival", "--training", trained["folder"])
     code, _, err = casebook("shift", "run", "smoke", *options)
     assert code == 1 and "belongs to tenant trial" in err
     other = "results/insurance/tenants/rival/eval.perQuery.json"

@@ -68,8 +68,7 @@ def test_a_part_that_changed_no_input_is_not_measured(base, some):
 
 def test_planted_notes_are_as_many_as_asked_and_marked(base):
     documents = base.documents
-    noisy = ablation.plant_noise(documents, 0.25, seed=3)
-    notes = noisy.iloc[len(documents) :]
+    notes = ablation.plant_noise(documents, 0.25, seed=3).iloc[len(documents) :]
     assert len(notes) == round(0.25 * len(documents)) and set(notes["kind"]) == {"forum"}
 
 

@@ -171,8 +171,7 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     gold = transfer.gold_of_claim_set(claim_set("lakes", "all", claims, evidence))
     assert gold["evidence"][0][0].text == "The lake holds 10 boats."
     judges = {"ours": PublicJudge(), "placeholder": PlaceholderStance()}
-    rows = transfer.run_transfer([gold], judges)
-    (scores,) = transfer.scores(rows, **FEW)
+    (scores,) = transfer.scores(transfer.run_transfer([gold], judges), **FEW)
     row = scores.estimates().set_index("system").loc["ours"]
     assert row[["value", "n", "groups"]].tolist() == [1, 40, 20]
     best = scores.best(transfer.BASELINES)

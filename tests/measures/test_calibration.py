@@ -39,8 +39,7 @@ def test_ece_of_two_bins_by_hand():
 
 
 def test_bins_have_equal_mass_and_never_part_ties():
-    rng = np.random.default_rng(0)
-    p = rng.random(1000)
+    p = np.random.default_rng(0).random(1000)
     assert calibration(p > 0.5, p, n_resamples=2).bins["n"].tolist() == [100] * 10
     p = np.repeat([0.1, 0.5, 0.9], [10, 700, 290])
     assert sorted(calibration(p > 0.4, p, n_resamples=2).bins["n"]) == [10, 290, 700]

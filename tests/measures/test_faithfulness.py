@@ -139,8 +139,7 @@ def test_own_sources_are_told_from_foreign_ones(topics):
 
 
 def test_sweeps_over_lengths(topics):
-    foreign = pair_sources(*topics, draws=2, seed=1)
-    found = length_sweep(*topics, foreign, [10, 120])
+    found = length_sweep(*topics, pair_sources(*topics, draws=2, seed=1), [10, 120])
     assert set(found["source_words"]) == {10, 120}
     matched = found[(found["rule"] == "documented") & (found["condition"] == "matched")]
     assert matched["score"].is_monotonic_increasing

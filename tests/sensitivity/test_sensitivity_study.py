@@ -58,8 +58,7 @@ def test_areas_of_systems_beside_the_type_alone(study):
     rows = study.areas().set_index("system")
     assert list(rows.index) == ["bm25", "random", "type alone"]
     assert set(rows["n"]) == {96} and set(rows["null"]) == {0.5}
-    scores = case_scores(study.edges["bm25"])
-    pairs = score_pairs(scores, study.cases.annotations)
+    pairs = score_pairs(case_scores(study.edges["bm25"]), study.cases.annotations)
     area = metrics.roc_auc_score(pairs["dispositive"].astype(bool), pairs["score"])
     assert rows.loc["bm25", "value"] == pytest.approx(area)
     assert rows["verdict"].tolist()[:2] == ["better", "undecided"]

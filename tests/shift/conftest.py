@@ -63,8 +63,7 @@ def decoys(planted):
     Relevant documents have a positive first dimension, decoys a negative one, and so
     have the queries: adding to that dimension is what helps.
     """
-    rng = np.random.default_rng(7)
-    contents = rng.normal(size=(24, 12))
+    contents = np.random.default_rng(7).normal(size=(24, 12))
     contents[:, 0] = 0
     first = np.eye(12)[0]
     documents, queries, qrels = {}, {}, {}

@@ -73,8 +73,7 @@ def test_shift_is_the_mean_of_positive_minus_negative(planted):
 
 
 def test_clips(planted):
-    documents = {"a": [9.0, 0], "b": [0, 9.0]}
-    data = planted({"q": [0.5, 1]}, documents, {"q": {"a": 1}})
+    data = planted({"q": [0.5, 1]}, {"a": [9.0, 0], "b": [0, 9.0]}, {"q": {"a": 1}})
     shift = learn_posneg(data)
     assert shift.norm == pytest.approx(1.5)
     assert shift.stats["NormClipApplied"]
@@ -201,7 +200,6 @@ def test_scores_of_a_record_are_cosines(planted):
 def test_too_few_groups_are_an_error(planted):
     documents = {"a": [1.0, 0], "b": [0, 1.0]}
     queries = {"q1": [1.0, 0], "q2": [0, 1.0]}
-    qrels = {query: {"a": 1} for query in queries}
-    data = planted(queries, documents, qrels)
+    data = planted(queries, documents, {query: {"a": 1} for query in queries})
     cases = [("group", "1 groups of queries are too few"), ("topic", "unknown grouping")]
     assert not_refused(lambda by: divide(data, by=by), cases) == []
