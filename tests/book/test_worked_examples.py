@@ -19,8 +19,7 @@ def test_no_spelling_means_two_words():
 
 
 def test_verdicts_are_in_the_list():
-    names = {name for word in WORDS for name in words.spellings(word)}
-    assert set(verdicts.EFFECTS) <= names
+    assert set(verdicts.EFFECTS) <= {name for word in WORDS for name in words.spellings(word)}
 
 
 def test_page_and_links_say_the_same():

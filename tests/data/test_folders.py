@@ -5,7 +5,7 @@ from beir_folders import write_beir
 from cases import not_refused
 
 from casebook.data import load
-from casebook.data.folders import load_folder
+from casebook.data.folders import load_folder, read_collection
 from casebook.errors import InputError
 
 
@@ -60,6 +60,13 @@ def test_missing_or_empty_files_are_named(toy):
     (toy / "corpus.jsonl").unlink()
     with pytest.raises(InputError, match=r"has no corpus.*documents without questions; .*qrels/"):
         load_folder(toy)
+
+
+def test_texts_of_any_folder_are_its_documents(tmp_path):
+    for name, text in {"a.txt": "one", "b/c.md": "two", "d.txt": " ", "e.pdf": "three"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert read_collection(tmp_path).to_numpy().tolist() == [["a.txt", "one"], ["b/c.md", "two"]]
 
 
 def test_a_few_missing_documents_are_counted_and_more_are_refused(tmp_path):

@@ -150,8 +150,7 @@ def test_documents_of_two_folders_have_the_names_of_their_folders(tmp_path):
 def test_fusion_of_queries():
     assert pipeline.fuse_queries([[1, 2], [2, 3]]) == [2, 1, 3]
     # 1/21 + 1/28 = 2/24: ties go by the collection, and not by the best rank.
-    fused = pipeline.fuse_queries([[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]])
-    assert fused[:2] == [2, 9]
+    assert pipeline.fuse_queries([[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]])[:2] == [2, 9]
 
 
 def test_sentences_are_taken_by_what_they_share_and_the_name_of_the_document_left_out():

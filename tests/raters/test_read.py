@@ -7,6 +7,7 @@ import zipfile
 
 import pandas as pd
 import pytest
+from cases import not_refused
 from forms_as_documented import repacked, with_stored, write_forms
 from openpyxl import load_workbook
 from openpyxl.worksheet.formula import ArrayFormula
@@ -160,6 +161,11 @@ def changed_in_many_ways(book):
     sheet["A7"] = "ffffffffffff"
 
 
+def with_ids_of_nobody(book):
+    for cell in book["ratings"]["A"][1:]:
+        cell.value = f"{cell.row:012x}"
+
+
 def test_what_does_not_fit_the_key_is_named_and_the_rest_is_used(returned, key, edited):
     path = edited(changed_in_many_ways)
     votes, clean = (unblind(read_forms([p, *returned[1:]]), key) for p in (path, returned[0]))
@@ -169,8 +175,12 @@ def test_what_does_not_fit_the_key_is_named_and_the_rest_is_used(returned, key, 
         (None, "prompt_id", "missing_row", "lost"),
     ]
     assert len(votes.frame[COLUMNS].merge(clean.frame[COLUMNS])) == len(votes.frame) == 47
-    with pytest.raises(InputError, match=r"1 of 4 forms are not in \(r4\)"):
-        unblind(read_forms(returned[:3]), key)
+    strange = edited(with_ids_of_nobody)
+    refused = [
+        (returned[:3], r"1 of 4 forms are not in \(r4\)"),
+        ([strange, *returned[1:]], f"{strange.name}: none of its ids is in the key"),
+    ]
+    assert not_refused(lambda forms: unblind(read_forms(forms), key), refused) == []
     votes = unblind(read_forms(returned[:3]), key, force=True)
     assert votes.absent == ("r4",) and len(votes.frame) == 36
 

@@ -71,8 +71,7 @@ def test_the_documented_combination_has_its_own_name():
         0,
         None,
     )
-    as_in_code = config_for("documented_rrf")
-    assert as_in_code == config.model_copy(update={"mmr_relevance": "fused"})
+    assert config_for("documented_rrf") == config.model_copy(update={"mmr_relevance": "fused"})
 
 
 def test_queries_are_cut_where_their_mean_length_is_as_long_as_said():

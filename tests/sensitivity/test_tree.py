@@ -39,8 +39,7 @@ def test_first_five_uses_up_its_budget_on_numbers(planted, search):
     trees = grow_trees(
         planted.sheets, search, TreeSettings(original=True), neighbours=planted.neighbours
     )
-    types = {node.edit.fact_type for tree in trees for node in tree.nodes[1:]}
-    assert types == {"Numerical"}
+    assert {node.edit.fact_type for tree in trees for node in tree.nodes[1:]} == {"Numerical"}
     stratified = grown(planted, search, max_depth=1)
     for tree in stratified:
         candidates = single_fact_edits(tree.nodes[0].sheet, planted.neighbours, tree.write)
