@@ -133,7 +133,9 @@ def test_null_of_ties_is_that_of_scipys_permutation_test():
         n_resamples=np.inf,
     )
     assert beyond == pytest.approx(expected.pvalue)
-    assert spearman(first, [0, 0, 1, 1, 1]) == stats.spearmanr(first, [0, 0, 1, 1, 1]).statistic
+    two = [0, 0, 1, 1, 1]
+    expected = stats.spearmanr(first, two).statistic
+    assert spearman(first, two) == spearman(two, first) == expected
     with pytest.raises(InputError, match="at most 7"):
         spearman_null(range(8), range(8))
 

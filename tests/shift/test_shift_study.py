@@ -77,6 +77,8 @@ def test_a_shift_of_scale_0_was_not_measured(study):
     random = RANDOM.format(DOCUMENTED_MODE)
     pairs = [(random, BASELINE), (random, DOCUMENTED_MODE), (random, RIDGE)]
     assert still.same_inputs(pairs) == dict.fromkeys(pairs[:2], reason)
+    alone = replace(still, main=(), fits={DOCUMENTED_MODE: fits[DOCUMENTED_MODE]}, others={})
+    assert alone.same_inputs([(DOCUMENTED_MODE, BASELINE)]) != {}
 
 
 def test_a_choice_at_the_end_of_what_was_tried_is_said(study):
