@@ -243,7 +243,7 @@ TEXT = "A pipe burst in the kitchen and the insurer answered after a month. " * 
 def test_an_encoding_that_is_stopped_carries_on(tmp_path, count, way):
     (tmp_path / "collection").mkdir()
     # Passages of all documents differ: equal ones are encoded once.
-    texts = [TEXT.replace("kitchen", f"kitchen {n}") for n in range(12)]
+    texts = [TEXT.replace("kitchen", f"kitchen {n}") for n in range(24)]
     lines = [json.dumps({"_id": str(n), "text": text}) for n, text in enumerate(texts)]
     (tmp_path / "collection" / "corpus.jsonl").write_text("\n".join(lines))
     place = tmp_path / "corpus"
